@@ -83,5 +83,5 @@ def play(env: Any, treat: Wrap, seed: int = 1) -> tuple[dict[str, float], bool]:
 
 def _has_form(env: Any, answer: str) -> bool:
     if isinstance(env, MessageEnv):
-        return not env.is_message_round
+        return not env.is_message_round(env.episode)
     return not isinstance(env, ServiceEnv) or "<tool_call>" in answer

@@ -26,17 +26,18 @@ class Relay(TextEnv):
         super().__init__(["a_0", "b_1", "c_2"], max_turns=max_turns, **kwargs)
 
     def reset_task(self, rng, task):
-        self.episode = ()
+        return ()
 
-    def observation(self, agent):
-        return f"{agent} {self.turn} {' '.join(map(str, self.episode))}"
+    def observation(self, state, agent):
+        return f"{agent} {self.turn} {' '.join(map(str, state))}"
 
-    def play(self, agent, text):
-        self.episode = (*self.episode, float(text))
+    def apply(self, state, actions):
+        ((agent, text),) = actions.items()
+        state = (*state, float(text))
         if agent != "c_2":
-            return Outcome(local={agent: {"own": 0.5}})
-        a, b, c = self.episode[-3:]
-        return Outcome(team=a * b * c)
+            return state, Outcome(local={agent: {"own": 0.5}})
+        a, b, c = state[-3:]
+        return state, Outcome(team=a * b * c)
 
 
 def play(env, policy, **options):
@@ -139,7 +140,7 @@ def test_a_refused_answer_earns_what_its_retry_leads_to():
     assert env.metadata["retries"]
 
     def move(game):
-        return game.choices(game.agent_selection).names[
+        return game.choices(game.episode, game.agent_selection).names[
             1 if game.agent_selection == "player_0" else 0
         ]
 
@@ -155,7 +156,9 @@ def test_a_refused_answer_earns_what_its_retry_leads_to():
 def test_with_one_try_a_refused_answer_ends_the_game():
     env = llmzoo.make("kuhn_poker_v0", tries=1, illegal_penalty=0.25, forfeit_penalty=2.0)
     assert not env.metadata["retries"]
-    batch = play(env, retry_with(lambda game: game.choices(game.agent_selection).names[0]))
+    batch = play(
+        env, retry_with(lambda game: game.choices(game.episode, game.agent_selection).names[0])
+    )
     first = next(g for g in batch.groups if g.agent == "player_0")
     assert first.returns[0] == -2.25
 

@@ -55,7 +55,7 @@ class SiteState(Generic[Task, World]):
     team_rewards: Mapping[str, float] = field(default_factory=dict)
 
 
-class BuildingSite(TextEnv, Generic[Task, World]):
+class BuildingSite(TextEnv[SiteState[Task, World]], Generic[Task, World]):
     """Agents that give orders at the same time.
 
     Parameters
@@ -100,7 +100,6 @@ class BuildingSite(TextEnv, Generic[Task, World]):
         self.most = most
         self.message_chars = message_chars
         self.prompt_style = prompt
-        self.episode: SiteState[Task, World]
 
     # What an environment supplies
 
@@ -108,30 +107,30 @@ class BuildingSite(TextEnv, Generic[Task, World]):
         """The world at the start."""
         raise NotImplementedError
 
-    def order_readers(self, agent: str) -> Mapping[str, Reader]:
+    def order_readers(self, task: Task, agent: str) -> Mapping[str, Reader]:
         """How each order of an agent is read, by its verb."""
         raise NotImplementedError
 
-    def execute(self, given: Mapping[str, Orders]) -> OrdersResult[World]:
+    def execute(self, task: Task, world: World, given: Mapping[str, Orders]) -> OrdersResult[World]:
         """What the orders of all agents do."""
         raise NotImplementedError
 
-    def progress(self, world: World) -> Mapping[str, float]:
+    def progress(self, task: Task, world: World) -> Mapping[str, float]:
         """The team reward components that the world is worth: all 0 at the start, 1 in all at the end.
 
         The part "whole" is paid if the work is done, and only then.
         """
         raise NotImplementedError
 
-    def rules(self, agent: str) -> str:
+    def rules(self, task: Task, agent: str) -> str:
         """The role of an agent, the task and the orders, in words."""
         raise NotImplementedError
 
-    def describe_world(self, agent: str) -> str:
+    def describe_world(self, state: SiteState[Task, World], agent: str) -> str:
         """What an agent sees of the world, with words around it."""
         raise NotImplementedError
 
-    def terse(self, agent: str) -> str:
+    def terse(self, state: SiteState[Task, World], agent: str) -> str:
         """All that an agent needs, in few tokens."""
         raise NotImplementedError
 
@@ -141,28 +140,30 @@ class BuildingSite(TextEnv, Generic[Task, World]):
 
     # Implementation of TextEnv
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> SiteState[Task, World]:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
-        self.episode = SiteState(chosen, self.initial_world(chosen))
+        return SiteState(chosen, self.initial_world(chosen))
 
     def task_info(self) -> Mapping[str, Any]:
         task = self.episode.task
         return describe_task(self.tasks, self.fingerprint(task), task)
 
-    def play_together(self, texts: Mapping[str, str]) -> Outcome:
+    def apply(
+        self, state: SiteState[Task, World], actions: Mapping[str, str]
+    ) -> tuple[SiteState[Task, World], Outcome]:
         given: dict[str, Orders] = {}
         feedback: dict[str, str] = {}
         errors: dict[str, str] = {}
         local: dict[str, dict[str, float]] = {agent: {} for agent in self.possible_agents}
         for agent in self.possible_agents:
             try:
-                given[agent] = self.read(agent, texts[agent])
+                given[agent] = self.read(state.task, agent, actions[agent])
             except MalformedError as reason:
                 given[agent] = Orders()
                 feedback[agent] = f"malformed: {reason}"
                 errors[agent] = f"malformed: {reason}"
                 local[agent]["form"] = FORM
-        done = self.execute(given)
+        done = self.execute(state.task, state.world, given)
         for agent in self.possible_agents:
             if agent in feedback:
                 continue
@@ -175,28 +176,19 @@ class BuildingSite(TextEnv, Generic[Task, World]):
         for agent, part in done.overlap.items():
             if part:
                 local[agent]["overlap"] = OVERLAP * part
-        state = self.episode
-        parts = self.progress(done.world)
+        parts = self.progress(state.task, done.world)
         messages = {agent: answer.message for agent, answer in given.items() if answer.message}
-        self.success = parts["whole"] > 0
-        self.episode = replace(
-            state,
-            world=done.world,
-            messages=(*state.messages, messages),
-            feedback=feedback,
-            team_rewards=parts,
-        )
+        whole = parts["whole"] > 0
         team = {name: value - state.team_rewards.get(name, 0.0) for name, value in parts.items()}
-        return Outcome(team, local, self.success, errors)
+        state = SiteState(state.task, done.world, (*state.messages, messages), feedback, parts)
+        return state, Outcome(team, local, whole, errors, whole)
 
-    def read(self, agent: str, text: str) -> Orders:
+    def read(self, task: Task, agent: str, text: str) -> Orders:
         """The orders of an answer; raises :class:`MalformedError`."""
-        return orders.parse_orders(
-            text, self.order_readers(agent), most=self.most, message_chars=self.message_chars
-        )
+        readers = self.order_readers(task, agent)
+        return orders.parse_orders(text, readers, most=self.most, message_chars=self.message_chars)
 
-    def observation(self, agent: str) -> str:
-        state = self.episode
+    def observation(self, state: SiteState[Task, World], agent: str) -> str:
         number = min(self.turn + 1, self.max_turns)
         last = state.feedback.get(agent)
         if self.prompt_style == "terse":
@@ -207,13 +199,17 @@ class BuildingSite(TextEnv, Generic[Task, World]):
                 for words in state.messages
                 for builder, text in words.items()
             ]
-            lines = [f"{name} {who} {number}/{self.max_turns}", self.terse(agent), *message_lines]
+            lines = [
+                f"{name} {who} {number}/{self.max_turns}",
+                self.terse(state, agent),
+                *message_lines,
+            ]
             return "\n".join([*lines, *([f"last {last}"] if last else []), "orders", ""])
         lines = [
-            self.rules(agent),
+            self.rules(state.task, agent),
             "",
             f"Round {number} of {self.max_turns}.",
-            self.describe_world(agent),
+            self.describe_world(state, agent),
         ]
         for past, words in enumerate(state.messages, start=1):
             lines += [

@@ -75,12 +75,16 @@ class PlanResult(Generic[World]):
 class PlanningState(Generic[Task, World]):
     """The state of an episode, replaced at each step and never modified, so that forks can share it.
 
+    ``instructions``: for each agent its role, the rules and the form of an answer.
+    ``ties``: in walking games, what the expert draws from among plans that are as good.
     ``scores``: each agent's weighted (format, legal, quality) scores after its last action.
     ``last_messages``: in the split view, each agent's last action.
     """
 
     task: Task
     world: World
+    instructions: Mapping[str, str]
+    ties: int = 0
     candidate: str | None = None  # the proposer's plan of this round, in normal form
     outcome: str | None = None  # the report of its simulation
     feedback: Mapping[str, str] = field(default_factory=dict)
@@ -89,7 +93,7 @@ class PlanningState(Generic[Task, World]):
     last_messages: Mapping[str, str] = field(default_factory=dict)
 
 
-class PlanningGame(TextEnv, Generic[Task, World, Plan]):
+class PlanningGame(TextEnv[PlanningState[Task, World]], Generic[Task, World, Plan]):
     """A planning game for one planner, or for a proposer and a planner.
 
     Parameters
@@ -157,41 +161,40 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         self.message_chars = messages.check_message_limit(message_chars)
         if view == "split":
             self.metadata["immediate_credit_agents"] = []
-        self.episode: PlanningState[Task, World]
 
     # A game must define these
 
-    def parse(self, text: str) -> Plan:
+    def parse(self, state: PlanningState[Task, World], text: str) -> Plan:
         """Parse a plan from a text of at most 20,000 characters. Raises :class:`MalformedError`."""
         raise NotImplementedError
 
-    def execute(self, world: World, plan: Plan) -> PlanResult[World]:
+    def execute(self, task: Task, world: World, plan: Plan) -> PlanResult[World]:
         """The result of executing ``plan`` in ``world``."""
         raise NotImplementedError
 
-    def report(self, result: PlanResult[World]) -> str:
+    def report(self, task: Task, result: PlanResult[World]) -> str:
         """Describe the result in words, for the agent to read."""
         raise NotImplementedError
 
-    def progress(self, world: World) -> float:
+    def progress(self, task: Task, world: World) -> float:
         """Progress from 0 (no closer to the solution than at the start) to 1 (only if solved)."""
         raise NotImplementedError
 
-    def draw(self, world: World) -> str:
+    def draw(self, task: Task, world: World) -> str:
         """The world as lines of characters."""
         raise NotImplementedError
 
-    def rules(self) -> str:
+    def rules(self, task: Task) -> str:
         """The task, the symbols of :meth:`draw`, and the answer format unless :meth:`answer_form` gives it."""
         raise NotImplementedError
 
     # A game with a split view must define these
 
-    def visible_half(self, agent: str, world: World) -> str:
+    def visible_half(self, state: PlanningState[Task, World], agent: str) -> str:
         """The half of the world that an agent sees, as text."""
         raise NotImplementedError
 
-    def split_report(self, result: PlanResult[World]) -> str:
+    def split_report(self, task: Task, result: PlanResult[World]) -> str:
         """Describe the result of the planner's plan, for the planner to read."""
         raise NotImplementedError
 
@@ -213,7 +216,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
 
     # A game may override these
 
-    def answer_form(self) -> str:
+    def answer_form(self, task: Task) -> str:
         """Instructions for writing a plan, if :meth:`rules` does not include them."""
         return ""
 
@@ -221,21 +224,21 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         """The world at the start; by default the task itself."""
         return cast(World, task)
 
-    def terse_report(self, result: PlanResult[World]) -> str:
+    def terse_report(self, task: Task, result: PlanResult[World]) -> str:
         """The report in few tokens; by default the same report."""
-        return self.report(result)
+        return self.report(task, result)
 
-    def format_plan(self, plan: Plan) -> str:
+    def format_plan(self, state: PlanningState[Task, World], plan: Plan) -> str:
         """A plan in normal form, as the planner is shown it; by default ``str(plan)``."""
         return str(plan)
 
-    def format_world(self, world: World) -> str:
+    def format_world(self, task: Task, world: World) -> str:
         """The world as full prompts show it; by default :meth:`draw`."""
-        return self.draw(world)
+        return self.draw(task, world)
 
-    def world_board(self, world: World) -> Board:
+    def world_board(self, task: Task, world: World) -> Board:
         """The world as a board of cells; by default the symbols of :meth:`draw`."""
-        return self.prompt_view.board(self.draw(world).split("\n"))
+        return self.prompt_view.board(self.draw(task, world).split("\n"))
 
     def fingerprint(self, task: Task) -> str:
         """A text that identifies the task; its id in ``infos`` is a hash of it."""
@@ -243,38 +246,41 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
 
     # Implementation of TextEnv
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> PlanningState[Task, World]:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
-        self.episode = PlanningState(chosen, self.initial_world(chosen))
-        rules = "\n".join(filter(None, (self.rules(), self.answer_form())))
-        self._instructions = {a: f"{_ROLES[a]}\n\n{rules}\n\n" for a in self.possible_agents}
+        rules = "\n".join(filter(None, (self.rules(chosen), self.answer_form(chosen))))
+        instructions = {a: f"{_ROLES[a]}\n\n{rules}\n\n" for a in self.possible_agents}
+        return PlanningState(chosen, self.initial_world(chosen), instructions)
 
     def task_info(self) -> Mapping[str, Any]:
         return describe_task(self.tasks, self.fingerprint(self.episode.task), self.episode.task)
 
-    def play(self, agent: str, text: str) -> Outcome:
+    def apply(
+        self, state: PlanningState[Task, World], actions: Mapping[str, str]
+    ) -> tuple[PlanningState[Task, World], Outcome]:
+        ((agent, text),) = actions.items()
         if self.view == "split":
-            return self._deliver_message(text) if agent == PROPOSER else self._execute_plan(text)
-        state = self.episode
-        terse = self.prompt_style == "terse"
+            take_effect = self._deliver_message if agent == PROPOSER else self._execute_plan
+            return take_effect(state, text)
+        task, terse = state.task, self.prompt_style == "terse"
         error = None
         plan: Plan | None = None
         world, legal = state.world, False
         try:
             if len(text) > MAX_ACTION_CHARS:
                 raise MalformedError(f"answer longer than {MAX_ACTION_CHARS} characters")
-            plan = self.parse(text)
+            plan = self.parse(state, text)
         except MalformedError as malformed:
             report = "malformed" if terse else f"malformed answer: {malformed}"
             error = f"malformed: {malformed}"
         else:
-            result = self.execute(world, plan)
+            result = self.execute(task, world, plan)
             world, legal = result.world, result.legal
-            report = self.terse_report(result) if terse else self.report(result)
+            report = self.terse_report(task, result) if terse else self.report(task, result)
             if not legal:
-                error = f"illegal: {self.report(result)}"
+                error = f"illegal: {self.report(task, result)}"
 
-        progress = self.progress(world)
+        progress = self.progress(task, world)
         is_parsed = plan is not None
         score = FORMAT * is_parsed, LEGAL * legal, QUALITY * progress * is_parsed
         previous = state.scores.get(agent, _NO_SCORES)
@@ -288,97 +294,108 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         local = {agent: components}
         errors = {agent: error} if error else {}
 
+        candidate = simulation = None
         if agent == PROPOSER:
-            candidate = None if plan is None else self.format_plan(plan)
-            self.episode = PlanningState(
-                state.task, state.world, candidate, report, feedback, scores, state.progress
-            )
-            return Outcome(local=local, errors=errors)
+            candidate = None if plan is None else self.format_plan(state, plan)
+            simulation, world, progress = report, state.world, state.progress
+            outcome = Outcome(local=local, errors=errors)
+        else:
+            solved = progress == 1.0
+            outcome = Outcome(progress - state.progress, local, solved, errors, solved)
+        state = PlanningState(
+            task,
+            world,
+            state.instructions,
+            state.ties,
+            candidate,
+            simulation,
+            feedback,
+            scores,
+            progress,
+        )
+        return state, outcome
 
-        self.success = progress == 1.0
-        self.episode = PlanningState(state.task, world, None, None, feedback, scores, progress)
-        return Outcome(progress - state.progress, local, self.success, errors)
-
-    def _deliver_message(self, text: str) -> Outcome:
+    def _deliver_message(
+        self, state: PlanningState[Task, World], text: str
+    ) -> tuple[PlanningState[Task, World], Outcome]:
         """Deliver the proposer's message."""
-        state = self.episode
         message, reason = messages.parse_message(text, self.message_chars)
         feedback = {PROPOSER: f"not delivered: {reason}"} if reason else {}
         feedback |= {a: report for a, report in state.feedback.items() if a == PLANNER}
-        self.episode = replace(
-            state, last_messages={**state.last_messages, PROPOSER: message}, feedback=feedback
-        )
-        return messages.penalize_undelivered({PROPOSER: reason})
+        last_messages = {**state.last_messages, PROPOSER: message}
+        state = replace(state, last_messages=last_messages, feedback=feedback)
+        return state, messages.penalize_undelivered({PROPOSER: reason})
 
-    def _execute_plan(self, text: str) -> Outcome:
+    def _execute_plan(
+        self, state: PlanningState[Task, World], text: str
+    ) -> tuple[PlanningState[Task, World], Outcome]:
         """Execute the planner's plan, and keep its action for the proposer to read."""
-        state = self.episode
         last_messages = {**state.last_messages, PLANNER: text.strip()}
         try:
             if len(text) > MAX_ACTION_CHARS:
                 raise MalformedError(f"answer longer than {MAX_ACTION_CHARS} characters")
-            plan = self.parse(text)
+            plan = self.parse(state, text)
         except MalformedError as malformed:
             feedback = {**state.feedback, PLANNER: f"malformed answer: {malformed}"}
-            self.episode = replace(state, last_messages=last_messages, feedback=feedback)
-            return Outcome(
+            return replace(state, last_messages=last_messages, feedback=feedback), Outcome(
                 local={PLANNER: {"format": messages.UNDELIVERED_PENALTY}},
                 errors={PLANNER: f"malformed: {malformed}"},
             )
-        result = self.execute(state.world, plan)
-        report = self.split_report(result)
-        progress = self.progress(result.world)
-        self.success = progress == 1.0
-        self.episode = replace(
+        result = self.execute(state.task, state.world, plan)
+        report = self.split_report(state.task, result)
+        progress = self.progress(state.task, result.world)
+        solved = progress == 1.0
+        errors = {} if result.legal else {PLANNER: f"illegal: {report}"}
+        outcome = Outcome(progress - state.progress, done=solved, errors=errors, success=solved)
+        state = replace(
             state,
             world=result.world,
             last_messages=last_messages,
             feedback={**state.feedback, PLANNER: report},
             progress=progress,
         )
-        errors = {} if result.legal else {PLANNER: f"illegal: {report}"}
-        return Outcome(progress - state.progress, done=self.success, errors=errors)
+        return state, outcome
 
     def expert(self, agent: str) -> str:
         if self.view == "full":
             return self.full_expert()
         if agent == PROPOSER:
-            return self.visible_half(PROPOSER, self.episode.world)
+            return self.visible_half(self.episode, PROPOSER)
         return self.split_expert(self.episode.last_messages.get(PROPOSER, ""))
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
         if self.view == "full":
             return self.full_noisy_expert(rng)
         if agent == PROPOSER:
-            return _corrupt_message(self.visible_half(PROPOSER, self.episode.world), rng)
+            return _corrupt_message(self.visible_half(self.episode, PROPOSER), rng)
         return self.split_noisy_expert(self.episode.last_messages.get(PROPOSER, ""), rng)
 
-    def observation(self, agent: str) -> str:
+    def observation(self, state: PlanningState[Task, World], agent: str) -> str:
         if self.view == "split":
-            return self._half_prompt(agent)
-        return (
-            self._terse_prompt(agent) if self.prompt_style == "terse" else self._full_prompt(agent)
-        )
+            return self._half_prompt(state, agent)
+        if self.prompt_style == "terse":
+            return self._terse_prompt(state, agent)
+        return self._full_prompt(state, agent)
 
     def board(self) -> str:
-        return self.draw(self.episode.world)
+        return self.draw(self.episode.task, self.episode.world)
 
     def picture(self) -> Board:
-        return self.world_board(self.episode.world)
+        return self.world_board(self.episode.task, self.episode.world)
 
     def intermediate_boards(self, text: str) -> list[Board]:
         """The boards after each move or fill of an action, up to the first illegal one."""
         try:
-            plan: Any = self.parse(text[: MAX_ACTION_CHARS + 1])
+            plan: Any = self.parse(self.episode, text[: MAX_ACTION_CHARS + 1])
         except MalformedError:
             return []
-        world, boards = self.episode.world, []
+        task, world, boards = self.episode.task, self.episode.world, []
         for step in range(len(plan)):
-            result = self.execute(world, plan[step : step + 1])
+            result = self.execute(task, world, plan[step : step + 1])
             if not result.legal:
                 break
             world = result.world
-            boards.append(self.world_board(world))
+            boards.append(self.world_board(task, world))
         return boards
 
     @classmethod
@@ -388,13 +405,12 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
 
     # Prompts
 
-    def _half_prompt(self, agent: str) -> str:
-        state = self.episode
+    def _half_prompt(self, state: PlanningState[Task, World], agent: str) -> str:
         view = HalfView(
             planner=agent == PLANNER,
-            rules=f"{self.rules()} {HIDDEN}{self.split_note}",
-            answer_form=self.answer_form(),
-            visible_half=self.visible_half(agent, state.world),
+            rules=f"{self.rules(state.task)} {HIDDEN}{self.split_note}",
+            answer_form=self.answer_form(state.task),
+            visible_half=self.visible_half(state, agent),
             number=self._round_number(),
             rounds=self.max_turns,
             message=state.last_messages.get(PROPOSER if agent == PLANNER else PLANNER),
@@ -403,11 +419,10 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         )
         return view.terse(self.terse_name) if self.prompt_style == "terse" else view.full()
 
-    def _full_prompt(self, agent: str) -> str:
-        state = self.episode
+    def _full_prompt(self, state: PlanningState[Task, World], agent: str) -> str:
         text = (
-            f"{self._instructions[agent]}Round {self._round_number()} of {self.max_turns}. "
-            f"The current state:\n\n{self.format_world(state.world)}\n\n"
+            f"{state.instructions[agent]}Round {self._round_number()} of {self.max_turns}. "
+            f"The current state:\n\n{self.format_world(state.task, state.world)}\n\n"
         )
         if agent == PLANNER and state.outcome is not None:
             candidate = "no plan could be read" if state.candidate is None else state.candidate
@@ -416,10 +431,10 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
             text += f"Your last answer: {state.feedback[agent]}\n\n"
         return f"{text}Your answer:"
 
-    def _terse_prompt(self, agent: str) -> str:
-        state = self.episode
+    def _terse_prompt(self, state: PlanningState[Task, World], agent: str) -> str:
         role = agent.partition("_")[0]
-        text = f"{self.terse_name} {role} {self._round_number()}/{self.max_turns}\n{self.draw(state.world)}\n"
+        drawn = self.draw(state.task, state.world)
+        text = f"{self.terse_name} {role} {self._round_number()}/{self.max_turns}\n{drawn}\n"
         if agent == PLANNER and state.outcome is not None:
             text += f"candidate\n{state.candidate or 'none'}\n{state.outcome}\n"
         if agent in state.feedback:

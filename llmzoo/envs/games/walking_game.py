@@ -8,12 +8,13 @@ find positions in a drawing. (Sudoku has no such form: its grid is read and answ
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import ClassVar, Generic
 
 from llmzoo.envs.games import cells
 from llmzoo.envs.games.cells import Position
 from llmzoo.envs.games.moves import parse_moves
-from llmzoo.envs.games.planning_game import PlanningGame, Task, World
+from llmzoo.envs.games.planning_game import PlanningGame, PlanningState, Task, World
 
 
 class WalkingGame(PlanningGame[Task, World, str], Generic[Task, World]):
@@ -29,11 +30,11 @@ class WalkingGame(PlanningGame[Task, World, str], Generic[Task, World]):
         """The row and column of the player."""
         raise NotImplementedError
 
-    def size(self) -> tuple[int, int]:
+    def size(self, task: Task) -> tuple[int, int]:
         """The rows and columns of the grid."""
         raise NotImplementedError
 
-    def cell_lists(self, world: World) -> str:
+    def cell_lists(self, task: Task, world: World) -> str:
         """The world as lines of a label and the names of cells."""
         raise NotImplementedError
 
@@ -41,23 +42,23 @@ class WalkingGame(PlanningGame[Task, World, str], Generic[Task, World]):
     def uses_cell_names(self) -> bool:
         return self.prompt_style == "cells"
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
-        super().reset_task(rng, task)
-        self._ties = rng.getrandbits(64) if self.uses_cell_names else 0
+    def reset_task(self, rng: random.Random, task: int | str | None) -> PlanningState[Task, World]:
+        state = super().reset_task(rng, task)
+        return replace(state, ties=rng.getrandbits(64)) if self.uses_cell_names else state
 
     def ties(self) -> random.Random | None:
         """What the expert draws from in this round, alike for both agents; None: no draws."""
-        return random.Random(self._ties + self.turn) if self.uses_cell_names else None
+        return random.Random(self.episode.ties + self.turn) if self.uses_cell_names else None
 
-    def parse(self, text: str) -> str:
+    def parse(self, state: PlanningState[Task, World], text: str) -> str:
         if self.uses_cell_names:
-            return cells.parse_walk(text, self.place(self.episode.world))
+            return cells.parse_walk(text, self.place(state.world))
         return parse_moves(text)
 
-    def format_world(self, world: World) -> str:
-        return self.cell_lists(world) if self.uses_cell_names else self.draw(world)
+    def format_world(self, task: Task, world: World) -> str:
+        return (self.cell_lists if self.uses_cell_names else self.draw)(task, world)
 
-    def format_plan(self, plan: str) -> str:
+    def format_plan(self, state: PlanningState[Task, World], plan: str) -> str:
         if self.uses_cell_names:
-            return cells.format_walk(plan, self.place(self.episode.world), self.size())
+            return cells.format_walk(plan, self.place(state.world), self.size(state.task))
         return plan

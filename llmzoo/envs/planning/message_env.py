@@ -18,8 +18,6 @@ from llmzoo.envs.text import replace_surrogates
 
 MAX_ROUNDS = 4
 
-T = TypeVar("T")
-
 
 @dataclass(frozen=True, slots=True)
 class MessageState:
@@ -31,6 +29,10 @@ class MessageState:
 
     messages: tuple[Mapping[str, str], ...] = ()
     delivery_errors: Mapping[str, str] = field(default_factory=dict)
+
+
+T = TypeVar("T")
+MessageStateT = TypeVar("MessageStateT", bound=MessageState)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +90,10 @@ class PlanningView(Generic[T]):
         return lines
 
 
-class MessageEnv(TextEnv):
+class MessageEnv(TextEnv[MessageStateT]):
     """Agents that write messages at the same time for some rounds, and then all act at once.
 
-    A single agent writes no messages. ``self.episode`` extends :class:`Talk`.
+    A single agent writes no messages.
     """
 
     def __init__(
@@ -114,26 +116,26 @@ class MessageEnv(TextEnv):
             render_mode=render_mode,
         )
 
-    def act(self, texts: Mapping[str, str]) -> Outcome:
-        """Judge the answers of the last round."""
+    def judge(
+        self, state: MessageStateT, actions: Mapping[str, str]
+    ) -> tuple[MessageStateT, Outcome]:
+        """Judge the actions of the last round; the episode ends."""
         raise NotImplementedError
 
-    @property
-    def is_message_round(self) -> bool:
+    def is_message_round(self, state: MessageStateT) -> bool:
         """Whether the round is one of messages."""
-        return len(self.episode.messages) < self.rounds
+        return len(state.messages) < self.rounds
 
-    def play_together(self, texts: Mapping[str, str]) -> Outcome:
-        if not self.is_message_round:
-            return self.act(texts)
-        read = {a: parse_message(texts[a], self.message_chars) for a in self.possible_agents}
+    def apply(
+        self, state: MessageStateT, actions: Mapping[str, str]
+    ) -> tuple[MessageStateT, Outcome]:
+        if not self.is_message_round(state):
+            return self.judge(state, actions)
+        read = {a: parse_message(actions[a], self.message_chars) for a in self.possible_agents}
         sent = {agent: message or NOT_DELIVERED for agent, (message, _) in read.items()}
         delivery_errors = {agent: reason for agent, (_, reason) in read.items() if reason}
-        state = self.episode
-        self.episode = replace(
-            state, messages=(*state.messages, sent), delivery_errors=delivery_errors
-        )
-        return penalize_undelivered(delivery_errors)
+        state = replace(state, messages=(*state.messages, sent), delivery_errors=delivery_errors)
+        return state, penalize_undelivered(delivery_errors)
 
     def heard(self, agent: str) -> list[str]:
         """The messages of the other agents."""

@@ -90,7 +90,7 @@ def _fills_everything(env: TextEnv, agent: str) -> str:
     width, height, depth = env.episode.task.box
     low, high = 0, width - 1
     if env.metadata["name"] == "bridge_build_v0":
-        reach = env._reach(agent)
+        reach = env._reach(env.episode.task, agent)
         low, high = reach[0], reach[-1]
     return f"fill {low} 0 0 {high} {height - 1} {depth - 1} {_OWN.get(agent, 'wood')}"
 

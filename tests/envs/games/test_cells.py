@@ -162,7 +162,7 @@ def test_the_experts_solution_is_as_short_as_in_the_other_forms(id):
         for prompt in ("full", "cells"):
             env = llmzoo.make(id, prompt=prompt, num_agents=1, size=8).unwrapped
             env.reset(seed=number, options={"task": number})
-            moves = env.parse(env.expert("planner_0"))
+            moves = env.parse(env.episode, env.expert("planner_0"))
             pushes = scoring_pushes(env, moves) if id == "sokoban_v0" else len(moves)
             lengths.append(pushes)
             env.step(env.expert("planner_0"))

@@ -314,26 +314,26 @@ class Countdown(PlanningGame[int, int, tuple[int, ...]]):
     metadata = {**PlanningGame.metadata, "name": "countdown_v0"}
     terse_name = "countdown"
 
-    def parse(self, text):
+    def parse(self, state, text):
         words = text.split()
         if not words or not all(word.isdecimal() and word.isascii() for word in words):
             raise MalformedError("write numbers")
         return tuple(int(word[:9]) for word in words)
 
-    def execute(self, world, plan):
+    def execute(self, task, world, plan):
         legal = sum(plan) <= world
         return PlanResult(world - sum(plan) if legal else world, legal)
 
-    def report(self, result):
+    def report(self, task, result):
         return f"{result.world} left"
 
-    def progress(self, world):
-        return 1 - world / self.episode.task
+    def progress(self, task, world):
+        return 1 - world / task
 
-    def draw(self, world):
+    def draw(self, task, world):
         return str(world)
 
-    def rules(self):
+    def rules(self, task):
         return "Subtract numbers, and end at 0."
 
 

@@ -150,7 +150,7 @@ def episode(env, seed):
         candidate = None
         if agent == "proposer_0":
             with contextlib.suppress(ValueError):
-                candidate = env.execute(world, env.parse(text))
+                candidate = env.execute(env.episode.task, world, env.parse(env.episode, text))
         env.step(text)
 
 
@@ -313,7 +313,7 @@ def test_text_without_boards():
     for id in CELLS:
         env = made(id)
         env.reset(seed=0)
-        for text in ("", "\n", env.rules(), *testing.hostile_texts(50)):
+        for text in ("", "\n", env.rules(env.episode.task), *testing.hostile_texts(50)):
             assert env.find_boards(text) == ()
         text = env.observe("proposer_0")
         for _ in range(500):  # a prompt with characters changed: it may be a board or none

@@ -119,7 +119,7 @@ def test_what_a_sudoku_pays(tmp_path):
     """Two of the five givens are the planner's, so 14 cells are open to it: seven right ones pay half."""
     env = made("sudoku_v0", {"puzzle": "12..3...2......1"}, tmp_path)
     solution = env.episode.task.solutions[0]
-    assert env.visible_half(PLANNER, env.episode.world) == "????\n????\n2...\n...1"
+    assert env.visible_half(env.episode, PLANNER) == "????\n????\n2...\n...1"
     env.step("")
     assert env.infos[PROPOSER]["reward_components"] == {"message": -0.05}
     env.step(NO_PLAN)
@@ -180,7 +180,7 @@ def test_the_expert_plays_on_after_a_hostile_message(id):
         env.reset(seed=0)
         env.step(text)
         for answer in (env.expert(PLANNER), env.noisy_expert(PLANNER, rng)):
-            env.parse(answer)
+            env.parse(env.episode, answer)
         env.step(env.expert(PLANNER))
 
 

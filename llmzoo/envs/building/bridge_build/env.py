@@ -83,7 +83,7 @@ from llmzoo.envs.building.blocks import STONE, SYMBOLS, WOOD
 from llmzoo.envs.building.bridge_build import players, tasks
 from llmzoo.envs.building.bridge_build.tasks import REACH, BridgeTask
 from llmzoo.envs.building.orders import Orders, Reader
-from llmzoo.envs.building.site import BuildingSite, OrdersResult, site_agents
+from llmzoo.envs.building.site import BuildingSite, OrdersResult, SiteState, site_agents
 from llmzoo.envs.drawing import Board
 from llmzoo.envs.tasks import generate_tasks
 from llmzoo.envs.text import MalformedError
@@ -136,24 +136,25 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
     def initial_world(self, task: BridgeTask) -> bytes:
         return bytes(task.box.volume)
 
-    def order_readers(self, agent: str) -> Mapping[str, Reader]:
-        return blocks.command_readers(self.episode.task.box, (WOOD, STONE), self._reach(agent))
+    def order_readers(self, task: BridgeTask, agent: str) -> Mapping[str, Reader]:
+        return blocks.command_readers(task.box, (WOOD, STONE), self._reach(task, agent))
 
-    def execute(self, given: Mapping[str, Orders]) -> OrdersResult[bytes]:
-        task = self.episode.task
-        built = blocks.apply_orders(task.box, self.episode.world, given, solid=task.earth)
+    def execute(
+        self, task: BridgeTask, world: bytes, given: Mapping[str, Orders]
+    ) -> OrdersResult[bytes]:
+        built = blocks.apply_orders(task.box, world, given, solid=task.earth)
         return OrdersResult(built.grid, blocks.overlaps(built.written))
 
-    def progress(self, world: bytes) -> Mapping[str, float]:
+    def progress(self, task: BridgeTask, world: bytes) -> Mapping[str, float]:
         return {
-            "iou": IOU * scoring.iou(world, self.episode.task.target),
-            "joined": CONNECTED * is_connected(self.episode.task, world),
-            "whole": WHOLE * (world == self.episode.task.target),
+            "iou": IOU * scoring.iou(world, task.target),
+            "joined": CONNECTED * is_connected(task, world),
+            "whole": WHOLE * (world == task.target),
         }
 
-    def rules(self, agent: str) -> str:
-        width, height, _ = self.episode.task.box
-        reach = self._reach(agent)
+    def rules(self, task: BridgeTask, agent: str) -> str:
+        width, height, _ = task.box
+        reach = self._reach(task, agent)
         if len(self.possible_agents) == 1:
             team = "You are builder_0. You build a bridge over a valley."
         else:
@@ -177,22 +178,21 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
             "The material air removes a block. The blocks stay until the next round."
         )
 
-    def describe_world(self, agent: str) -> str:
-        task = self.episode.task
-        rows = self._rows(self._visible_columns(agent))
-        lines = [f"y={task.box.height - 1 - number:<2} {row}" for number, row in enumerate(rows)]
-        return "\n".join(
-            ["What you see:", *lines, f"     {self._tens_row()}", f"x=   {self._ones_row()}"]
-        )
+    def describe_world(self, state: SiteState[BridgeTask, bytes], agent: str) -> str:
+        width, height, _ = state.task.box
+        rows = _rows(state, self._visible_columns(state.task, agent))
+        lines = [f"y={height - 1 - number:<2} {row}" for number, row in enumerate(rows)]
+        tens = "".join(str(x // 10) if x % 10 == 0 else " " for x in range(width))
+        ones = "".join(str(x % 10) for x in range(width))
+        return "\n".join(["What you see:", *lines, f"     {tens}", f"x=   {ones}"])
 
-    def terse(self, agent: str) -> str:
-        reach = self._reach(agent)
-        return "\n".join(
-            [f"reach {reach[0]} {reach[-1]}", *self._rows(self._visible_columns(agent))]
-        )
+    def terse(self, state: SiteState[BridgeTask, bytes], agent: str) -> str:
+        reach = self._reach(state.task, agent)
+        rows = _rows(state, self._visible_columns(state.task, agent))
+        return "\n".join([f"reach {reach[0]} {reach[-1]}", *rows])
 
     def board(self) -> str:
-        return "\n".join(self._rows(range(self.episode.task.box.width)))
+        return "\n".join(_rows(self.episode, range(self.episode.task.box.width)))
 
     def picture(self) -> Board:
         return self._picture(self.episode.world)
@@ -200,7 +200,7 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
     def intermediate_boards(self, text: str) -> list[Board]:
         """The valley after each order of the answer."""
         try:
-            given = self.read(self.agent_selection, text).given
+            given = self.read(self.episode.task, self.agent_selection, text).given
         except MalformedError:
             return []
         box, world = self.episode.task.box, self.episode.world
@@ -249,48 +249,35 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
             if builder != agent
         ]
 
-    def _visible_columns(self, agent: str) -> range:
+    def _visible_columns(self, task: BridgeTask, agent: str) -> range:
         """The columns that an agent sees."""
-        task = self.episode.task
         if len(self.possible_agents) == 1:
             return range(task.box.width)
         return players.half_columns(task, self.possible_agents.index(agent))
 
-    def _reach(self, agent: str) -> range:
+    def _reach(self, task: BridgeTask, agent: str) -> range:
         """The columns in which an agent builds."""
-        seen, width = self._visible_columns(agent), self.episode.task.box.width
-        return range(max(0, seen.start - REACH), min(width, seen.stop + REACH))
-
-    def _rows(self, columns: range) -> list[str]:
-        """The rows from the top, with the cells of ``columns``."""
-        task, grid = self.episode.task, self.episode.world
-        rows = []
-        for y in reversed(range(task.box.height)):
-            at = y * task.box.width
-            cells = [
-                UNSEEN
-                if x not in columns
-                else EARTH
-                if task.earth[at + x]
-                else SYMBOLS[grid[at + x]]
-                for x in range(task.box.width)
-            ]
-            rows.append("".join(cells))
-        return rows
-
-    def _tens_row(self) -> str:
-        return "".join(str(x // 10) if x % 10 == 0 else " " for x in range(self._width()))
-
-    def _ones_row(self) -> str:
-        return "".join(str(x % 10) for x in range(self._width()))
-
-    def _width(self) -> int:
-        return self.episode.task.box.width
+        seen = self._visible_columns(task, agent)
+        return range(max(0, seen.start - REACH), min(task.box.width, seen.stop + REACH))
 
     def _picture(self, grid: bytes) -> Board:
         task = self.episode.task
         grid = bytes(0 if solid else cell for cell, solid in zip(grid, task.earth, strict=True))
         return pictures.front_view(task.box, grid, task.target, task.earth)
+
+
+def _rows(state: SiteState[BridgeTask, bytes], columns: range) -> list[str]:
+    """The rows from the top, with the cells of ``columns``."""
+    task, grid = state.task, state.world
+    rows = []
+    for y in reversed(range(task.box.height)):
+        at = y * task.box.width
+        cells = [
+            UNSEEN if x not in columns else EARTH if task.earth[at + x] else SYMBOLS[grid[at + x]]
+            for x in range(task.box.width)
+        ]
+        rows.append("".join(cells))
+    return rows
 
 
 def is_connected(task: BridgeTask, grid: bytes) -> bool:

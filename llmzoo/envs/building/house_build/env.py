@@ -80,11 +80,21 @@ from typing import Any, Literal
 from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.building import blocks, pictures, scoring
-from llmzoo.envs.building.blocks import BRICK, DOOR, GLASS, MATERIALS, STONE, SYMBOLS, WOOD, Stock
+from llmzoo.envs.building.blocks import (
+    BRICK,
+    DOOR,
+    GLASS,
+    MATERIALS,
+    STONE,
+    SYMBOLS,
+    WOOD,
+    Box,
+    Stock,
+)
 from llmzoo.envs.building.house_build import players, tasks
 from llmzoo.envs.building.house_build.tasks import HouseTask
 from llmzoo.envs.building.orders import Orders, Reader
-from llmzoo.envs.building.site import BuildingSite, OrdersResult, site_agents
+from llmzoo.envs.building.site import BuildingSite, OrdersResult, SiteState, site_agents
 from llmzoo.envs.drawing import Board
 from llmzoo.envs.tasks import generate_tasks
 from llmzoo.envs.text import MalformedError
@@ -144,18 +154,17 @@ class HouseBuild(BuildingSite[HouseTask, HouseState]):
         stock = task.stock(len(self.possible_agents))
         return HouseState(bytes(task.box.volume), dict.fromkeys(self.possible_agents, stock))
 
-    def order_readers(self, agent: str) -> Mapping[str, Reader]:
-        return blocks.command_readers(self.episode.task.box, PLACED)
+    def order_readers(self, task: HouseTask, agent: str) -> Mapping[str, Reader]:
+        return blocks.command_readers(task.box, PLACED)
 
-    def execute(self, given: Mapping[str, Orders]) -> OrdersResult[HouseState]:
-        state = self.episode
-        world = state.world
-        built = blocks.apply_orders(state.task.box, world.grid, given, stocks=world.stocks)
+    def execute(
+        self, task: HouseTask, world: HouseState, given: Mapping[str, Orders]
+    ) -> OrdersResult[HouseState]:
+        built = blocks.apply_orders(task.box, world.grid, given, stocks=world.stocks)
         house = HouseState(built.grid, built.stocks)
         return OrdersResult(house, blocks.overlaps(built.written), built.refused)
 
-    def progress(self, world: HouseState) -> Mapping[str, float]:
-        task = self.episode.task
+    def progress(self, task: HouseTask, world: HouseState) -> Mapping[str, float]:
         return {
             "iou": IOU * scoring.iou(world.grid, task.target),
             "walls": WALLS * scoring.matching_share(world.grid, task.target, task.walls),
@@ -164,7 +173,7 @@ class HouseBuild(BuildingSite[HouseTask, HouseState]):
             "whole": WHOLE * (world.grid == task.target),
         }
 
-    def rules(self, agent: str) -> str:
+    def rules(self, task: HouseTask, agent: str) -> str:
         partner = next((builder for builder in self.possible_agents if builder != agent), None)
         team = (
             f"You are {agent}. You and {partner} build one house at the same time, without speaking. Each of you may "
@@ -172,7 +181,7 @@ class HouseBuild(BuildingSite[HouseTask, HouseState]):
             if partner
             else f"You are {agent}. You build a house."
         )
-        width, height, depth = self.episode.task.box
+        width, height, depth = task.box
         return (
             f"{team}\n"
             "The house must be as planned in every cell: the same material, and nothing where the plan has a dot.\n"
@@ -185,27 +194,25 @@ class HouseBuild(BuildingSite[HouseTask, HouseState]):
             "The material air removes a block, which is lost. The blocks stay until the next round."
         )
 
-    def describe_world(self, agent: str) -> str:
-        state = self.episode
+    def describe_world(self, state: SiteState[HouseTask, HouseState], agent: str) -> str:
         lines = ["The plan, layer by layer; each line is a z, from 0, and x runs along it:"]
-        lines += self._layers(state.task.target)
+        lines += _layers(state.task.box, state.task.target)
         if any(state.world.grid):
-            lines += ["What stands:", *self._layers(state.world.grid)]
+            lines += ["What stands:", *_layers(state.task.box, state.world.grid)]
         else:
             lines += ["Nothing stands yet."]
         stock = state.world.stocks[agent]
         left = [f"{count} {MATERIALS[m]}" for m, count in stock.items() if state.task.counts[m]]
         return "\n".join([*lines, f"You may still place: {', '.join(left)}."])
 
-    def terse(self, agent: str) -> str:
-        state = self.episode
-        stock = state.world.stocks[agent]
+    def terse(self, state: SiteState[HouseTask, HouseState], agent: str) -> str:
+        box, grid, stock = state.task.box, state.world.grid, state.world.stocks[agent]
         left = " ".join(f"{MATERIALS[m]} {n}" for m, n in stock.items() if state.task.counts[m])
-        standing = ["stands", *self._brief(state.world.grid)] if any(state.world.grid) else []
-        return "\n".join([left, "plan", *self._brief(state.task.target), *standing])
+        standing = ["stands", *_brief(box, grid)] if any(grid) else []
+        return "\n".join([left, "plan", *_brief(box, state.task.target), *standing])
 
     def board(self) -> str:
-        return "\n".join(self._layers(self.episode.world.grid))
+        return "\n".join(_layers(self.episode.task.box, self.episode.world.grid))
 
     def picture(self) -> Board:
         return self._picture(self.episode.world.grid)
@@ -213,7 +220,7 @@ class HouseBuild(BuildingSite[HouseTask, HouseState]):
     def intermediate_boards(self, text: str) -> list[Board]:
         """The house after each order of the answer, as far as there are blocks."""
         try:
-            given = self.read(self.agent_selection, text)
+            given = self.read(self.episode.task, self.agent_selection, text)
         except MalformedError:
             return []
         state, agent = self.episode, self.agent_selection
@@ -243,17 +250,17 @@ class HouseBuild(BuildingSite[HouseTask, HouseState]):
         alone = len(self.possible_agents) == 1
         return [0, 1] if alone else [self.possible_agents.index(agent)]
 
-    def _layers(self, grid: bytes) -> list[str]:
-        box = self.episode.task.box
-        return [line for y in range(box.height) for line in (f"y={y}", *box.rows(grid, y))]
-
-    def _brief(self, grid: bytes) -> list[str]:
-        box = self.episode.task.box
-        return [f"{y} {' '.join(box.rows(grid, y))}" for y in range(box.height)]
-
     def _picture(self, grid: bytes) -> Board:
         task = self.episode.task
         return pictures.layer_views(task.box, grid, task.target)
+
+
+def _layers(box: Box, grid: bytes) -> list[str]:
+    return [line for y in range(box.height) for line in (f"y={y}", *box.rows(grid, y))]
+
+
+def _brief(box: Box, grid: bytes) -> list[str]:
+    return [f"{y} {' '.join(box.rows(grid, y))}" for y in range(box.height)]
 
 
 def _material_signs() -> list[str]:

@@ -90,7 +90,7 @@ from llmzoo.envs.building.resource_gathering.tasks import (
     FieldTask,
     Stack,
 )
-from llmzoo.envs.building.site import BuildingSite, OrdersResult, site_agents
+from llmzoo.envs.building.site import BuildingSite, OrdersResult, SiteState, site_agents
 from llmzoo.envs.drawing import Board, BoardCell
 from llmzoo.envs.tasks import generate_tasks
 from llmzoo.envs.text import MalformedError
@@ -99,6 +99,9 @@ from llmzoo.errors import ConfigError
 MOST = 24  # orders of an agent in a round
 IOU, WHOLE = 0.8, 0.2
 SIGNS = {"wood": "W", "stone": "S", "iron": "I"}
+
+
+GatheringState = SiteState[FieldTask, FieldState]
 
 
 class ResourceGathering(BuildingSite[FieldTask, FieldState]):
@@ -146,26 +149,26 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
     def initial_world(self, task: FieldTask) -> FieldState:
         return fields.initial_field(task, WORKERS)
 
-    def order_readers(self, agent: str) -> Mapping[str, Reader]:
-        size = self.episode.task.size
+    def order_readers(self, task: FieldTask, agent: str) -> Mapping[str, Reader]:
         workers = self._workers_of(agent)
         if len(workers) == 1:
-            return fields.worker_readers(size, workers[0])
+            return fields.worker_readers(task.size, workers[0])
         return {
-            worker: partial(_read_worker_order, fields.worker_readers(size, worker))
+            worker: partial(_read_worker_order, fields.worker_readers(task.size, worker))
             for worker in workers
         }
 
-    def execute(self, given: Mapping[str, Orders]) -> OrdersResult[FieldState]:
-        field, refused = fields.execute_orders(self.episode.task, self.episode.world, given)
+    def execute(
+        self, task: FieldTask, world: FieldState, given: Mapping[str, Orders]
+    ) -> OrdersResult[FieldState]:
+        field, refused = fields.execute_orders(task, world, given)
         return OrdersResult(field, refused=refused)
 
-    def progress(self, world: FieldState) -> Mapping[str, float]:
-        share = fields.gathered_iou(self.episode.task, world.stock)
+    def progress(self, task: FieldTask, world: FieldState) -> Mapping[str, float]:
+        share = fields.gathered_iou(task, world.stock)
         return {"iou": IOU * share, "whole": WHOLE * (share == 1.0)}
 
-    def rules(self, agent: str) -> str:
-        task = self.episode.task
+    def rules(self, task: FieldTask, agent: str) -> str:
         workers = self._workers_of(agent)
         if len(workers) == 1:
             worker, partner = workers[0], "miner_1" if workers[0] == "forester" else "forester_0"
@@ -187,8 +190,7 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
             f"pass: do nothing{self.message_rule()}"
         )
 
-    def describe_world(self, agent: str) -> str:
-        state = self.episode
+    def describe_world(self, state: GatheringState, agent: str) -> str:
         stock = ", ".join(f"{state.world.stock[k]} {k}" for k in KINDS)
         lines = [f"The stock: {stock}."]
         for worker in self._workers_of(agent):
@@ -196,23 +198,26 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
             whose = "You are" if len(self.possible_agents) == 2 else f"The {worker} is"
             lines += [f"{whose} at x={x}, z={z}."]
         known = [
-            f"{s.kind} {s.blocks} at {s.cell[0]} {s.cell[1]}" for s in self._known_stacks(agent)
+            f"{s.kind} {s.blocks} at {s.cell[0]} {s.cell[1]}"
+            for s in self._known_stacks(state.world, agent)
         ]
         lines += [f"Stacks that you have seen and that are left: {'; '.join(known) or 'none'}."]
         signs = "W wood, S stone, I iron, @ worker, ? not seen"
-        return "\n".join([*lines, f"What you have seen ({signs}), from z=0:", *self._rows(agent)])
+        return "\n".join(
+            [*lines, f"What you have seen ({signs}), from z=0:", *self._rows(state, agent)]
+        )
 
-    def terse(self, agent: str) -> str:
-        state = self.episode
+    def terse(self, state: GatheringState, agent: str) -> str:
         needs = zip(KINDS, state.task.needs, strict=True)
         lines = ["stock " + " ".join(f"{kind} {state.world.stock[kind]}/{n}" for kind, n in needs)]
         for worker in self._workers_of(agent):
             x, z = state.world.places[worker]
             lines += [f"{worker} {x} {z} steps {state.task.steps}"]
         known = [
-            f"{s.kind} {s.blocks} at {s.cell[0]} {s.cell[1]}" for s in self._known_stacks(agent)
+            f"{s.kind} {s.blocks} at {s.cell[0]} {s.cell[1]}"
+            for s in self._known_stacks(state.world, agent)
         ]
-        return "\n".join([*lines, *known, *self._rows(agent)])
+        return "\n".join([*lines, *known, *self._rows(state, agent)])
 
     def board(self) -> str:
         return self.picture().text()
@@ -224,7 +229,7 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
         """The field after each order of the answer that can be carried out."""
         agent = self.agent_selection
         try:
-            given = self.read(agent, text).given
+            given = self.read(self.episode.task, agent, text).given
         except MalformedError:
             return []
         task, field, boards = self.episode.task, self.episode.world, []
@@ -278,15 +283,12 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
     def _order_line(self, order: str, worker: str) -> str:
         return order if len(self.possible_agents) == 2 else f"{worker} {order}"
 
-    def _known_stacks(self, agent: str) -> list[Stack]:
-        seen = {
-            s for worker in self._workers_of(agent) for s in self.episode.world.known_stacks(worker)
-        }
-        return sorted(seen)
+    def _known_stacks(self, field: FieldState, agent: str) -> list[Stack]:
+        return sorted({s for worker in self._workers_of(agent) for s in field.known_stacks(worker)})
 
-    def _rows(self, agent: str) -> list[str]:
+    def _rows(self, state: GatheringState, agent: str) -> list[str]:
         """The field as an agent has seen it."""
-        field, size = self.episode.world, self.episode.task.size
+        field, size = state.world, state.task.size
         workers = self._workers_of(agent)
         seen = frozenset[tuple[int, int]]().union(*(field.seen_cells[worker] for worker in workers))
         signs = {stack.cell: SIGNS[stack.kind] for stack in field.stacks}

@@ -73,7 +73,7 @@ from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.building import blocks, pictures, scoring
 from llmzoo.envs.building.blocks import MATERIALS, STONE, SYMBOLS, WOOD
 from llmzoo.envs.building.orders import Orders, Reader
-from llmzoo.envs.building.site import BuildingSite, OrdersResult, site_agents
+from llmzoo.envs.building.site import BuildingSite, OrdersResult, SiteState, site_agents
 from llmzoo.envs.building.str_build import players, tasks
 from llmzoo.envs.building.str_build.tasks import WordTask
 from llmzoo.envs.drawing import Board
@@ -129,15 +129,16 @@ class StrBuild(BuildingSite[WordTask, bytes]):
     def initial_world(self, task: WordTask) -> bytes:
         return bytes(task.box.volume)
 
-    def order_readers(self, agent: str) -> Mapping[str, Reader]:
-        return blocks.command_readers(self.episode.task.box, self._materials(agent))
+    def order_readers(self, task: WordTask, agent: str) -> Mapping[str, Reader]:
+        return blocks.command_readers(task.box, self._materials(agent))
 
-    def execute(self, given: Mapping[str, Orders]) -> OrdersResult[bytes]:
-        built = blocks.apply_orders(self.episode.task.box, self.episode.world, given)
+    def execute(
+        self, task: WordTask, world: bytes, given: Mapping[str, Orders]
+    ) -> OrdersResult[bytes]:
+        built = blocks.apply_orders(task.box, world, given)
         return OrdersResult(built.grid, blocks.overlaps(built.written))
 
-    def progress(self, world: bytes) -> Mapping[str, float]:
-        task = self.episode.task
+    def progress(self, task: WordTask, world: bytes) -> Mapping[str, float]:
         cells = scoring.shape_iou(world, task.target)
         pairs = scoring.pairs_iou(world, task.target, task.box)
         return {
@@ -146,7 +147,7 @@ class StrBuild(BuildingSite[WordTask, bytes]):
             "whole": WHOLE * (cells == pairs == 1.0),
         }
 
-    def rules(self, agent: str) -> str:
+    def rules(self, task: WordTask, agent: str) -> str:
         own_materials = " and ".join(MATERIALS[material] for material in self._materials(agent))
         partner = next((builder for builder in self.possible_agents if builder != agent), None)
         material = MATERIALS[OWN[0] if agent == "builder_1" else OWN[1]]
@@ -156,12 +157,12 @@ class StrBuild(BuildingSite[WordTask, bytes]):
             if partner
             else f"You are {agent}. You build on a wall. You place {own_materials}."
         )
-        box = self.episode.task.box
+        width, height, _ = task.box
         return (
             f"{team}\n"
             "The plan: a block in each cell that is # and in no other. Two blocks that touch side by side or one "
             "above the other must be of different materials.\n"
-            f"x counts from the left, 0 to {box.width - 1}; y from the ground up, 0 to {box.height - 1}; z is 0.\n"
+            f"x counts from the left, 0 to {width - 1}; y from the ground up, 0 to {height - 1}; z is 0.\n"
             f"Write orders, one a line, at most {self.most}:\n"
             f"setblock x y z material: place one block, such as: setblock 0 0 0 {own_materials.partition(' ')[0]}\n"
             "fill x1 y1 z1 x2 y2 z2 material: place blocks in all cells from one corner to the other\n"
@@ -169,24 +170,23 @@ class StrBuild(BuildingSite[WordTask, bytes]):
             "The material air removes a block. The blocks stay until the next round."
         )
 
-    def describe_world(self, agent: str) -> str:
-        task = self.episode.task
-        lines = ["The plan:", *_number_rows(task.rows)]
-        if any(self.episode.world):
+    def describe_world(self, state: SiteState[WordTask, bytes], agent: str) -> str:
+        lines = ["The plan:", *_number_rows(state.task.rows)]
+        if any(state.world):
             signs = ", ".join(f"{SYMBOLS[material]} {MATERIALS[material]}" for material in OWN)
-            lines += [f"What stands ({signs}):", *_number_rows(self._standing_rows())]
+            lines += [f"What stands ({signs}):", *_number_rows(_standing_rows(state))]
         else:
             lines += ["Nothing stands yet."]
         return "\n".join(lines)
 
-    def terse(self, agent: str) -> str:
+    def terse(self, state: SiteState[WordTask, bytes], agent: str) -> str:
         own_materials = " ".join(MATERIALS[material] for material in self._materials(agent))
-        standing = ["stands", *self._standing_rows()] if any(self.episode.world) else []
-        return "\n".join([own_materials, "plan", *self.episode.task.rows, *standing])
+        standing = ["stands", *_standing_rows(state)] if any(state.world) else []
+        return "\n".join([own_materials, "plan", *state.task.rows, *standing])
 
     def board(self) -> str:
         """What stands; a # where a block is missing."""
-        rows = zip(self._standing_rows(), self.episode.task.rows, strict=True)
+        rows = zip(_standing_rows(self.episode), self.episode.task.rows, strict=True)
         return "\n".join(
             "".join(plan if block == "." else block for block, plan in zip(*row, strict=True))
             for row in rows
@@ -198,7 +198,7 @@ class StrBuild(BuildingSite[WordTask, bytes]):
     def intermediate_boards(self, text: str) -> list[Board]:
         """The wall after each order of the answer."""
         try:
-            given = self.read(self.agent_selection, text).given
+            given = self.read(self.episode.task, self.agent_selection, text).given
         except MalformedError:
             return []
         box, world = self.episode.task.box, self.episode.world
@@ -226,13 +226,14 @@ class StrBuild(BuildingSite[WordTask, bytes]):
     def _materials(self, agent: str) -> list[int]:
         return [OWN[half] for half in self._halves(agent)]
 
-    def _standing_rows(self) -> list[str]:
-        box = self.episode.task.box
-        return [box.rows(self.episode.world, y)[0] for y in reversed(range(box.height))]
-
     def _picture(self, grid: bytes) -> Board:
         task = self.episode.task
         return pictures.front_view(task.box, grid, task.target, any_material=True)
+
+
+def _standing_rows(state: SiteState[WordTask, bytes]) -> list[str]:
+    box = state.task.box
+    return [box.rows(state.world, y)[0] for y in reversed(range(box.height))]
 
 
 def _number_rows(rows: list[str] | tuple[str, ...]) -> list[str]:

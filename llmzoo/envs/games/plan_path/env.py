@@ -64,7 +64,7 @@ from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.games import cells, split_view
 from llmzoo.envs.games.plan_path import players, scoring, tasks
 from llmzoo.envs.games.plan_path.tasks import PathTask, Position
-from llmzoo.envs.games.planning_game import PLANNER, PlanResult
+from llmzoo.envs.games.planning_game import PLANNER, PlanningState, PlanResult
 from llmzoo.envs.games.walking_game import WalkingGame
 from llmzoo.envs.messages import MESSAGE_CHARS
 from llmzoo.envs.tasks import Tasks, generate_tasks
@@ -130,18 +130,17 @@ class PlanPath(WalkingGame[PathTask, Position]):
     def place(self, world: Position) -> Position:
         return world
 
-    def size(self) -> tuple[int, int]:
-        rows = self.episode.task.rows
-        return len(rows), len(rows[0])
+    def size(self, task: PathTask) -> tuple[int, int]:
+        return len(task.rows), len(task.rows[0])
 
-    def execute(self, world: Position, plan: str) -> PlanResult[Position]:
-        walk = scoring.walk(self.episode.task, world, plan)
+    def execute(self, task: PathTask, world: Position, plan: str) -> PlanResult[Position]:
+        walk = scoring.walk(task, world, plan)
         if walk.blocked is None:
             return PlanResult(walk.end, True)
         return PlanResult(walk.end, False, (walk.blocked, plan[walk.blocked - 1]))
 
-    def report(self, result: PlanResult[Position]) -> str:
-        if result.world == self.episode.task.goal:
+    def report(self, task: PathTask, result: PlanResult[Position]) -> str:
+        if result.world == task.goal:
             return "goal reached: solved"
         row, column = result.world
         at = (
@@ -153,21 +152,20 @@ class PlanPath(WalkingGame[PathTask, Position]):
             return f"every move was made; it ends at {at}, not at the goal"
         return f"{cells.describe_blocked_move(*result.event)}; it ends at {at}"
 
-    def terse_report(self, result: PlanResult[Position]) -> str:
-        if result.world == self.episode.task.goal:
+    def terse_report(self, task: PathTask, result: PlanResult[Position]) -> str:
+        if result.world == task.goal:
             return "solved"
         row, column = result.world[0] + 1, result.world[1] + 1
         blocked = "" if result.event is None else f" blocked {result.event[0]}"
         return f"at {row} {column}{blocked}"
 
-    def progress(self, world: Position) -> float:
-        return scoring.progress(self.episode.task, world)
+    def progress(self, task: PathTask, world: Position) -> float:
+        return scoring.progress(task, world)
 
-    def draw(self, world: Position) -> str:
-        return scoring.draw_grid(self.episode.task, world)
+    def draw(self, task: PathTask, world: Position) -> str:
+        return scoring.draw_grid(task, world)
 
-    def cell_lists(self, world: Position) -> str:
-        task = self.episode.task
+    def cell_lists(self, task: PathTask, world: Position) -> str:
         walls = [
             (r, c)
             for r, row in enumerate(task.rows)
@@ -182,9 +180,9 @@ class PlanPath(WalkingGame[PathTask, Position]):
             ]
         )
 
-    def rules(self) -> str:
+    def rules(self, task: PathTask) -> str:
         if self.uses_cell_names:
-            height, width = self.size()
+            height, width = self.size(task)
             return (
                 "Task: walk from the player to the goal, each step to the cell above, below, left or right, "
                 "never into a wall or off the grid. A cell has the letter of its column and the number of its "
@@ -198,7 +196,7 @@ class PlanPath(WalkingGame[PathTask, Position]):
             "count from the top, columns from the left, both from 1."
         )
 
-    def answer_form(self) -> str:
+    def answer_form(self, task: PathTask) -> str:
         if self.uses_cell_names:
             return cells.ANSWER_FORM
         return "Answer with the moves, such as UURRD."
@@ -207,40 +205,35 @@ class PlanPath(WalkingGame[PathTask, Position]):
         return task.grid
 
     def full_expert(self) -> str:
-        ties = self.ties()
+        state, ties = self.episode, self.ties()
         if ties is None:
-            return players.expert(self.episode.task, self.episode.world)
-        return self.format_plan(
-            players.random_shortest_path(self.episode.task, self.episode.world, ties)
-        )
+            return players.expert(state.task, state.world)
+        return self.format_plan(state, players.random_shortest_path(state.task, state.world, ties))
 
     def full_noisy_expert(self, rng: random.Random) -> str:
-        return self.format_plan(players.noisy_expert(self.episode.task, self.episode.world, rng))
+        state = self.episode
+        return self.format_plan(state, players.noisy_expert(state.task, state.world, rng))
 
-    def visible_half(self, agent: str, world: Position) -> str:
+    def visible_half(self, state: PlanningState[PathTask, Position], agent: str) -> str:
         """Half of the cells: of the proposer with the goal, of the planner with where it is."""
-        task, planner = self.episode.task, agent == PLANNER
+        task, planner = state.task, agent == PLANNER
         floor = [row.replace(tasks.START, ".").replace(tasks.GOAL, ".") for row in task.rows]
-        cell, symbol = (world, "@") if planner else (task.goal, tasks.GOAL)
+        cell, symbol = (state.world, "@") if planner else (task.goal, tasks.GOAL)
         rows = split_view.mask_rows(floor, planner)
         row, column = cell
         rows[row] = f"{rows[row][:column]}{symbol}{rows[row][column + 1 :]}"
         return "\n".join(rows)
 
-    def split_report(self, result: PlanResult[Position]) -> str:
-        return self.report(result)
+    def split_report(self, task: PathTask, result: PlanResult[Position]) -> str:
+        return self.report(task, result)
 
     def split_expert(self, message: str) -> str:
-        world = self.episode.world
-        return players.plan_from_half(
-            self.visible_half(PLANNER, world).split("\n"), world, message, self.turn
-        )
+        seen = self.visible_half(self.episode, PLANNER).split("\n")
+        return players.plan_from_half(seen, self.episode.world, message, self.turn)
 
     def split_noisy_expert(self, message: str, rng: random.Random) -> str:
-        world = self.episode.world
-        task = players.reconstruct_task(
-            self.visible_half(PLANNER, world).split("\n"), world, message
-        )
+        seen, world = self.visible_half(self.episode, PLANNER).split("\n"), self.episode.world
+        task = players.reconstruct_task(seen, world, message)
         if task is None:
             return "".join(rng.choices("UDLR", k=rng.randint(1, 8)))
         return players.noisy_expert(task, world, rng)

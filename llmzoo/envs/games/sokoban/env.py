@@ -71,7 +71,7 @@ from typing import Any, Literal
 
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.games import cells
-from llmzoo.envs.games.planning_game import PLANNER, PlanResult
+from llmzoo.envs.games.planning_game import PLANNER, PlanningState, PlanResult
 from llmzoo.envs.games.sokoban import players, scoring, tasks, view
 from llmzoo.envs.games.sokoban.levels import build_tables, cells_in_mask
 from llmzoo.envs.games.sokoban.scoring import Position
@@ -155,27 +155,27 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
     def place(self, world: Position) -> cells.Position:
         return divmod(world.player, build_tables(world.level).width)
 
-    def size(self) -> tuple[int, int]:
-        tables = build_tables(self.episode.task.level)
+    def size(self, task: SokobanTask) -> tuple[int, int]:
+        tables = build_tables(task.level)
         return tables.height, tables.width
 
-    def execute(self, world: Position, plan: str) -> PlanResult[Position]:
+    def execute(self, task: SokobanTask, world: Position, plan: str) -> PlanResult[Position]:
         done = scoring.run_moves(world, plan)
         return PlanResult(done.world, done.blocked is None, done)
 
-    def report(self, result: PlanResult[Position]) -> str:
+    def report(self, task: SokobanTask, result: PlanResult[Position]) -> str:
         return scoring.report(result.event, by_name=self.uses_cell_names)
 
-    def terse_report(self, result: PlanResult[Position]) -> str:
+    def terse_report(self, task: SokobanTask, result: PlanResult[Position]) -> str:
         return scoring.terse_report(result.event)
 
-    def progress(self, world: Position) -> float:
+    def progress(self, task: SokobanTask, world: Position) -> float:
         return scoring.progress(world)
 
-    def draw(self, world: Position) -> str:
+    def draw(self, task: SokobanTask, world: Position) -> str:
         return scoring.draw_position(world)
 
-    def cell_lists(self, world: Position) -> str:
+    def cell_lists(self, task: SokobanTask, world: Position) -> str:
         tables = build_tables(world.level)
 
         def format_mask(label: str, mask: int) -> str:
@@ -192,7 +192,7 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
             ]
         )
 
-    def rules(self) -> str:
+    def rules(self, task: SokobanTask) -> str:
         if self.uses_cell_names:
             return (
                 "Task: sokoban. Walk so that every box is pushed onto a goal, each step to the cell above, "
@@ -209,7 +209,7 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
             "floor. Rows and columns are counted from 1, outer wall included."
         )
 
-    def answer_form(self) -> str:
+    def answer_form(self, task: SokobanTask) -> str:
         if self.uses_cell_names:
             return cells.ANSWER_FORM
         return (
@@ -221,33 +221,32 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
         return task.level
 
     def full_expert(self) -> str:
-        ties = self.ties()
+        state, ties = self.episode, self.ties()
         if ties is None:
-            return players.expert(self.episode.world)
-        moves = players.expert(self.episode.world, ties)
+            return players.expert(state.world)
+        moves = players.expert(state.world, ties)
         return "\n".join(
-            [*players.explain_solution(self.episode.world, moves), self.format_plan(moves)]
+            [*players.explain_solution(state.world, moves), self.format_plan(state, moves)]
         )
 
     def full_noisy_expert(self, rng: random.Random) -> str:
-        return self.format_plan(players.noisy_expert(self.episode.world, rng))
+        return self.format_plan(self.episode, players.noisy_expert(self.episode.world, rng))
 
-    def visible_half(self, agent: str, world: Position) -> str:
+    def visible_half(self, state: PlanningState[SokobanTask, Position], agent: str) -> str:
         """Half of the cells: of the proposer with every goal, of the planner with the player."""
-        return view.visible_half(scoring.draw_position(world), agent == PLANNER)
+        return view.visible_half(scoring.draw_position(state.world), agent == PLANNER)
 
-    def split_report(self, result: PlanResult[Position]) -> str:
+    def split_report(self, task: SokobanTask, result: PlanResult[Position]) -> str:
         return scoring.brief_report(result.event)
 
     def split_expert(self, message: str) -> str:
-        seen = self.visible_half(PLANNER, self.episode.world)
+        seen = self.visible_half(self.episode, PLANNER)
         position = players.reconstruct_position(seen, message)
         return players.explore(seen, self.turn) if position is None else players.expert(position)
 
     def split_noisy_expert(self, message: str, rng: random.Random) -> str:
-        position = players.reconstruct_position(
-            self.visible_half(PLANNER, self.episode.world), message
-        )
+        seen = self.visible_half(self.episode, PLANNER)
+        position = players.reconstruct_position(seen, message)
         if position is None:
             return "".join(rng.choices("UDLR", k=rng.randint(1, 8)))
         return players.noisy_expert(position, rng)

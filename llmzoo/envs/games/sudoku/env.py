@@ -61,7 +61,7 @@ from typing import Any, Literal, NamedTuple
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.drawing import Board
 from llmzoo.envs.games import split_view
-from llmzoo.envs.games.planning_game import PLANNER, PlanningGame, PlanResult
+from llmzoo.envs.games.planning_game import PLANNER, PlanningGame, PlanningState, PlanResult
 from llmzoo.envs.games.sudoku import players, scoring, tasks, view
 from llmzoo.envs.games.sudoku.tasks import SudokuTask
 from llmzoo.envs.messages import MESSAGE_CHARS
@@ -74,6 +74,9 @@ class FilledGrid(NamedTuple):
     puzzle: str
     grid: str
     right: int
+
+
+SudokuState = PlanningState[SudokuTask, FilledGrid]
 
 
 class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
@@ -127,20 +130,20 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
     def initial_world(self, task: SudokuTask) -> FilledGrid:
         return _make_filled_grid(task, self._visible(task))
 
-    def parse(self, text: str) -> tuple[scoring.Fill, ...]:
+    def parse(self, state: SudokuState, text: str) -> tuple[scoring.Fill, ...]:
         if self.view == "split":
             text = text.replace(split_view.UNSEEN, scoring.BLANK)
-        return scoring.parse_fills(text, self.episode.task.size)
+        return scoring.parse_fills(text, state.task.size)
 
-    def execute(self, world: FilledGrid, plan: tuple[scoring.Fill, ...]) -> PlanResult[FilledGrid]:
-        broken = scoring.find_broken_given(self._visible(self.episode.task), plan)
+    def execute(
+        self, task: SudokuTask, world: FilledGrid, plan: tuple[scoring.Fill, ...]
+    ) -> PlanResult[FilledGrid]:
+        broken = scoring.find_broken_given(self._visible(task), plan)
         if broken is not None:
             return PlanResult(world, False, broken)
-        return PlanResult(
-            _make_filled_grid(self.episode.task, scoring.fill_in(world.grid, plan)), True
-        )
+        return PlanResult(_make_filled_grid(task, scoring.fill_in(world.grid, plan)), True)
 
-    def report(self, result: PlanResult[FilledGrid]) -> str:
+    def report(self, task: SudokuTask, result: PlanResult[FilledGrid]) -> str:
         if result.event is not None:
             row, column, _ = result.event
             return (
@@ -152,7 +155,7 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
         where = ", ".join(f"{kind} {number}" for kind, number in clashes) or "nowhere"
         return f"{blanks} cells still blank; a digit stands twice in: {where}"
 
-    def terse_report(self, result: PlanResult[FilledGrid]) -> str:
+    def terse_report(self, task: SudokuTask, result: PlanResult[FilledGrid]) -> str:
         if result.event is not None:
             row, column, _ = result.event
             return f"given {row} {column}"
@@ -162,30 +165,29 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
         where = " ".join(f"{kind[0]}{number}" for kind, number in clashes) or "none"
         return f"left {blanks} twice {where}"
 
-    def progress(self, world: FilledGrid) -> float:
-        return scoring.progress(*world, self._visible(self.episode.task))
+    def progress(self, task: SudokuTask, world: FilledGrid) -> float:
+        return scoring.progress(*world, self._visible(task))
 
-    def draw(self, world: FilledGrid) -> str:
+    def draw(self, task: SudokuTask, world: FilledGrid) -> str:
         drawn = scoring.format_rows(world.grid)
         if world.puzzle == world.grid:
             return drawn
         givens = "givens" if self.prompt_style == "terse" else "The givens among these are:"
         return f"{drawn}\n{givens}\n{_givens_text(world.puzzle)}"
 
-    def world_board(self, world: FilledGrid) -> Board:
+    def world_board(self, task: SudokuTask, world: FilledGrid) -> Board:
         return self.prompt_view.board(view.GridPair(world.puzzle, world.grid))
 
-    def format_plan(self, plan: tuple[scoring.Fill, ...]) -> str:
-        size = self.episode.task.size
+    def format_plan(self, state: SudokuState, plan: tuple[scoring.Fill, ...]) -> str:
+        size = state.task.size
         return scoring.format_rows(scoring.fill_in(scoring.BLANK * (size * size), plan))
 
-    def rules(self) -> str:
-        return _rules_text(self.episode.task.size)
+    def rules(self, task: SudokuTask) -> str:
+        return _rules_text(task.size)
 
-    def answer_form(self) -> str:
-        size = self.episode.task.size
+    def answer_form(self, task: SudokuTask) -> str:
         return (
-            f"Answer with the whole grid, {size} lines of {size} digits, or with a list of "
+            f"Answer with the whole grid, {task.size} lines of {task.size} digits, or with a list of "
             "[row, column, value], counted from 1."
         )
 
@@ -198,24 +200,25 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
     def full_noisy_expert(self, rng: random.Random) -> str:
         return players.noisy_expert(self.episode.task, rng)
 
-    def visible_half(self, agent: str, world: FilledGrid) -> str:
+    def visible_half(self, state: SudokuState, agent: str) -> str:
         """The proposer's givens; or the planner's, and what it has filled in."""
-        lower = split_view.lower_half(self.episode.task.size)
-        givens = scoring.format_rows(world.puzzle).split("\n")
+        lower = split_view.lower_half(state.task.size)
+        givens = scoring.format_rows(state.task.puzzle).split("\n")
         if agent != PLANNER:
             return "\n".join(split_view.mask_rows(givens, False, lower))
         unseen = "".join(split_view.mask_rows(givens, True, lower))
-        filled = zip(world.grid, unseen, strict=True)
+        filled = zip(state.world.grid, unseen, strict=True)
         return scoring.format_rows(
             "".join(d if d != scoring.BLANK else given for d, given in filled)
         )
 
-    def split_report(self, result: PlanResult[FilledGrid]) -> str:
+    def split_report(self, task: SudokuTask, result: PlanResult[FilledGrid]) -> str:
         """The report of what the planner sees: no word on the other givens, but whether it is solved."""
         blanks, clashes = _blanks_and_clashes(result.world)
-        if result.event is None and not blanks and not clashes and self.progress(result.world) < 1:
+        complete = result.event is None and not blanks and not clashes
+        if complete and self.progress(task, result.world) < 1:
             return "complete, no digit twice, but not solved: a given that you do not see differs"
-        return self.report(result)
+        return self.report(task, result)
 
     def split_expert(self, message: str) -> str:
         return scoring.format_rows(

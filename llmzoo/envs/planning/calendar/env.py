@@ -112,7 +112,7 @@ class CalendarState(MessageState):
     proposals: Mapping[str, Slot | None] = field(default_factory=dict)
 
 
-class Calendar(MessageEnv):
+class Calendar(MessageEnv[CalendarState]):
     """A meeting planned by an agent for each person, or by one that reads all calendars."""
 
     metadata: dict[str, Any] = {
@@ -163,20 +163,16 @@ class Calendar(MessageEnv):
         self.prompt_style = prompt
         self.tasks = _load_tasks(source, on_bad_record, split, people, generator_args)
         self.fallback = self.tasks.fallback
-        self.episode: CalendarState
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
-        self.episode = CalendarState(
-            task=self.tasks.sample(rng) if task is None else self.tasks[task]
-        )
+    def reset_task(self, rng: random.Random, task: int | str | None) -> CalendarState:
+        return CalendarState(task=self.tasks.sample(rng) if task is None else self.tasks[task])
 
     def task_info(self) -> Mapping[str, Any]:
         task = self.episode.task
         shared = describe_task(self.tasks, repr(task), task)
         return {**shared, "people": len(task.people), "days": len(task.days)}
 
-    def observation(self, agent: str) -> str:
-        state = self.episode
+    def observation(self, state: CalendarState, agent: str) -> str:
         style = prompts.terse if self.prompt_style == "terse" else prompts.full
         return style(
             prompts.CalendarView(
@@ -214,28 +210,29 @@ class Calendar(MessageEnv):
         if not self.rounds:
             return format_slot(state.task.valid[0])
         own_person = state.task.people[self._number(agent)]
-        if self.is_message_round:
+        if self.is_message_round(state):
             return players.expert_message(own_person, self.message_chars, state.task)
         return players.expert_proposal(own_person, self.heard(agent), state.task)
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
         state = self.episode
         own_person = state.task.people[self._number(agent)]
-        if self.is_message_round:
+        if self.is_message_round(state):
             return players.noisy_expert_message(own_person, self.message_chars, state.task, rng)
         heard = self.heard(agent)
         if len(self.possible_agents) == 1:
             heard = [players.expert_message(p, 10_000, state.task) for p in state.task.people[1:]]
         return players.noisy_expert_proposal(own_person, heard, state.task, rng)
 
-    def act(self, texts: Mapping[str, str]) -> Outcome:
-        """Judge the proposals; the episode ends."""
-        task = self.episode.task
+    def judge(
+        self, state: CalendarState, actions: Mapping[str, str]
+    ) -> tuple[CalendarState, Outcome]:
+        task = state.task
         proposals: dict[str, Slot | None] = {}
         errors: dict[str, str] = {}
         for number, agent in enumerate(self.possible_agents):
             try:
-                slot = scoring.parse_proposal(texts[agent])
+                slot = scoring.parse_proposal(actions[agent])
             except MalformedError as reason:
                 proposals[agent] = None
                 errors[agent] = f"malformed: {reason}"
@@ -243,10 +240,8 @@ class Calendar(MessageEnv):
             proposals[agent] = slot
             if wrong := scoring.explain_error(slot, number, task):
                 errors[agent] = f"wrong: {wrong}"
-        self.episode = replace(self.episode, proposals=proposals, delivery_errors={})
         team = scoring.team_reward_components(list(proposals.values()), task)
-        self.success = team["meeting"] > 0
-        return Outcome(
+        return replace(state, proposals=proposals, delivery_errors={}), Outcome(
             team=team,
             local={
                 agent: scoring.own_reward_components(slot, number, task)
@@ -254,6 +249,7 @@ class Calendar(MessageEnv):
             },
             done=True,
             errors=errors,
+            success=team["meeting"] > 0,
         )
 
     def _number(self, agent: str) -> int:

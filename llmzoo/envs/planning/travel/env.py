@@ -103,7 +103,7 @@ Source: Xie et al., "TravelPlanner: A Benchmark for Real-World Planning with Lan
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -150,7 +150,7 @@ class TravelState(MessageState):
         return all(self.halves.get(half) is not None for half in HALVES)
 
 
-class Travel(MessageEnv):
+class Travel(MessageEnv[TravelState]):
     """A trip planned by a booker and a guide, or by one agent that reads everything."""
 
     metadata: dict[str, Any] = {
@@ -195,21 +195,18 @@ class Travel(MessageEnv):
         }
         self.tasks = _load_tasks(source, on_bad_record, split, generator_args)
         self.fallback = self.tasks.fallback
-        self.episode: TravelState
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
-        self.episode = TravelState(
-            task=self.tasks.sample(rng) if task is None else self.tasks[task]
-        )
+    def reset_task(self, rng: random.Random, task: int | str | None) -> TravelState:
+        return TravelState(task=self.tasks.sample(rng) if task is None else self.tasks[task])
 
     def task_info(self) -> Mapping[str, Any]:
         task = self.episode.task
         shared = describe_task(self.tasks, repr(task), task)
         return {**shared, "people": task.people, "days": task.days, "visits": task.visits}
 
-    def observation(self, agent: str) -> str:
+    def observation(self, state: TravelState, agent: str) -> str:
         style = prompts.terse if self.prompt_style == "terse" else prompts.full
-        return style(self._view(agent))
+        return style(self._view(state, agent))
 
     def board(self) -> str:
         state = self.episode
@@ -231,8 +228,8 @@ class Travel(MessageEnv):
         }
 
     def expert(self, agent: str) -> str:
-        task, halves = self.episode.task, self._view(agent).halves
-        if self.is_message_round:
+        task, halves = self.episode.task, self._view(self.episode, agent).halves
+        if self.is_message_round(self.episode):
             return players.expert_message(
                 halves[0], players.with_known_tables(task, halves[0]), self.message_chars
             )
@@ -243,8 +240,8 @@ class Travel(MessageEnv):
         )
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
-        task, halves = self.episode.task, self._view(agent).halves
-        if self.is_message_round:
+        task, halves = self.episode.task, self._view(self.episode, agent).halves
+        if self.is_message_round(self.episode):
             known_tables = players.with_known_tables(task, halves[0])
             return players.noisy_expert_message(halves[0], known_tables, self.message_chars, rng)
         if len(halves) == 2:
@@ -252,52 +249,40 @@ class Travel(MessageEnv):
         known_tables = players.with_known_tables(task, halves[0])
         return players.noisy_expert_plan(halves[0], known_tables, self.heard(agent), rng)
 
-    def act(self, texts: Mapping[str, str]) -> Outcome:
-        """Judge the plan; the episode ends."""
-        task = self.episode.task
+    def judge(self, state: TravelState, actions: Mapping[str, str]) -> tuple[TravelState, Outcome]:
+        task = state.task
         read: dict[str, tuple[Fields, ...] | None] = dict.fromkeys(HALVES)
         errors: dict[str, str] = {}
-        for agent, text in texts.items():
-            view = self._view(agent)
+        views = {agent: self._view(state, agent) for agent in self.possible_agents}
+        for agent, view in views.items():
             try:
-                fields = plans.parse_plan(text, view.fields, task.days)
+                fields = plans.parse_plan(actions[agent], view.fields, task.days)
             except MalformedError as reason:
                 errors[agent] = f"malformed: {reason}"
                 continue
             read |= dict.fromkeys(view.halves, fields)
-        self.episode = replace(self.episode, halves=read, delivery_errors={})
-        plan = self.episode.plan
+        state = replace(state, halves=read, delivery_errors={})
+        plan = state.plan
         verdicts = {
             half: None if read[half] is None else scoring.check_own_half(half, task, plan)
             for half in HALVES
         }
         parts = {half: scoring.own_reward_components(half, verdicts[half]) for half in HALVES}
-        for agent in self.possible_agents:
-            wrong = self._explain_error(agent, verdicts)
+        for agent, view in views.items():
+            wrong = _explain_error(view.halves, verdicts)
             if agent not in errors and wrong:
                 errors[agent] = f"wrong: {wrong}"
         is_sound = all(v is not None and v["tables"] and v["complete"] for v in verdicts.values())
         team = scoring.team_reward_components(task, plan if is_sound else None)
-        self.success = team["plan"] > 0
-        return Outcome(
+        return state, Outcome(
             team=team,
-            local={agent: self._own(agent, parts) for agent in self.possible_agents},
+            local={agent: _own_components(view.halves, parts) for agent, view in views.items()},
             done=True,
             errors=errors,
+            success=team["plan"] > 0,
         )
 
-    def _own(self, agent: str, parts: Mapping[str, Mapping[str, float]]) -> Mapping[str, float]:
-        halves = self._view(agent).halves
-        if len(halves) == 2:
-            return scoring.alone_reward_components(parts[BOOKER], parts[GUIDE])
-        return parts[halves[0]]
-
-    def _explain_error(self, agent: str, verdicts: Mapping[str, Mapping[str, bool] | None]) -> str:
-        found = (scoring.explain_error(verdicts[half] or {}) for half in self._view(agent).halves)
-        return next(filter(None, found), "")
-
-    def _view(self, agent: str) -> prompts.TravelView:
-        state = self.episode
+    def _view(self, state: TravelState, agent: str) -> prompts.TravelView:
         return prompts.TravelView(
             task=state.task,
             agent=agent,
@@ -307,6 +292,19 @@ class Travel(MessageEnv):
             limit=self.message_chars,
             delivery_error=state.delivery_errors.get(agent, ""),
         )
+
+
+def _own_components(
+    halves: Sequence[str], parts: Mapping[str, Mapping[str, float]]
+) -> Mapping[str, float]:
+    if len(halves) == 2:
+        return scoring.alone_reward_components(parts[BOOKER], parts[GUIDE])
+    return parts[halves[0]]
+
+
+def _explain_error(halves: Sequence[str], verdicts: Mapping[str, Mapping[str, bool] | None]) -> str:
+    found = (scoring.explain_error(verdicts[half] or {}) for half in halves)
+    return next(filter(None, found), "")
 
 
 def _load_tasks(

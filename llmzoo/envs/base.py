@@ -141,6 +141,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         self.episode: State
         self.next_agent = ""  # whose turn it is in the order of the agents
         self._acting: tuple[str, ...] = ()
+        self._decides_who_acts = type(self).acting is not TextEnv.acting
         self._actions: dict[str, str] = {}  # of those of them that have acted
         self._random: random.Random | None = None
         self._observation_spaces = {a: FreeText(MAX_OBSERVATION_CHARS) for a in agents}
@@ -261,8 +262,8 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         self._clear_rewards()
         self.infos[agent] = {**self.infos[agent], "reward_components": {}, "error": None}
         self._actions[agent] = action
-        if waiting := self.agents_to_act():
-            self._select(waiting[0])
+        if len(self._actions) < len(self._acting):
+            self._select(self.agents_to_act()[0])
         else:
             self._apply_actions(agent)
         if self.render_mode == "human":
@@ -330,8 +331,9 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
             self.terminations = dict.fromkeys(self.agents, True)
         elif self._completes_round(last, outcome):
             self.turn += 1
-            self.truncations = dict.fromkeys(self.agents, self.turn >= self.max_turns)
-        ended = outcome.done or True in self.truncations.values()
+            if self.turn >= self.max_turns:
+                self.truncations = dict.fromkeys(self.agents, True)
+        ended = outcome.done or self.truncations[last]
         if ended:
             self.infos = {a: {**info, **self.final_info(a)} for a, info in self.infos.items()}
         if not outcome.keeps_turn:
@@ -342,10 +344,6 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
     def _completes_round(self, last: str, outcome: Outcome) -> bool:
         """Whether a round ends with the action of ``last``; of each agent's, in a task that decides who acts."""
         return self._decides_who_acts or (last == self.agents[-1] and not outcome.keeps_turn)
-
-    @property
-    def _decides_who_acts(self) -> bool:
-        return type(self).acting is not TextEnv.acting
 
     def _pay(self, outcome: Outcome) -> None:
         """Pay every agent its reward components, and tell it what was wrong with its action."""

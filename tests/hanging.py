@@ -19,7 +19,7 @@ def _note_beginning() -> None:
 class Sleeping(Adder):
     """A step sleeps for an hour."""
 
-    def play(self, agent, text):
+    def apply(self, state, actions):
         _note_beginning()
         time.sleep(3600)
 
@@ -27,7 +27,7 @@ class Sleeping(Adder):
 class Computing(Adder):
     """A step computes for an hour."""
 
-    def play(self, agent, text):
+    def apply(self, state, actions):
         _note_beginning()
         end = time.monotonic() + 3600
         while time.monotonic() < end:

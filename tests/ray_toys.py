@@ -46,11 +46,11 @@ class Visited(Parities):
         super().__init__(**kwargs)
         self.folder = folder
 
-    def play_together(self, texts):
+    def apply(self, state, actions):
         type(self).steps += 1
         if self.steps % 2 == 0:
             visit(self.folder, "rollout")
-        return super().play_together(texts)
+        return super().apply(state, actions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

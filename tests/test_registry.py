@@ -24,14 +24,14 @@ class Echo(TextEnv):
         self.word = word
 
     def reset_task(self, rng, task):
-        self.episode = self.word
+        return self.word
 
-    def observation(self, agent):
-        return f"Say {self.episode}."
+    def observation(self, state, agent):
+        return f"Say {state}."
 
-    def play(self, agent, text):
-        self.success = text == self.episode
-        return Outcome(team=float(self.success), done=True)
+    def apply(self, state, actions):
+        (text,) = actions.values()
+        return state, Outcome(team=float(text == state), done=True, success=text == state)
 
 
 class Speak(Echo):

@@ -26,18 +26,19 @@ class Sums(TextEnv):
 
     def reset_task(self, rng, task):
         number = rng.randrange(100) if task is None else 2 * task + (self.split == "test")
-        self.episode = (number,)
+        return (number,)
 
     def task_info(self):
         return {"task_id": str(self.episode[0]), "tasks": None}
 
-    def observation(self, agent):
-        return f"{agent}: what is {self.episode[0]} + 1?"
+    def observation(self, state, agent):
+        return f"{agent}: what is {state[0]} + 1?"
 
-    def play(self, agent, text):
-        self.success = text == self.expert(agent)
-        parts = {"length": -0.01 * len(text[:9]), "right": float(self.success)}
-        return Outcome(team=parts["right"], local={agent: parts}, done=self.success)
+    def apply(self, state, actions):
+        ((agent, text),) = actions.items()
+        right = text == str(state[0] + 1)
+        local = {agent: {"length": -0.01 * len(text[:9]), "right": float(right)}}
+        return state, Outcome(team=float(right), local=local, done=right, success=right)
 
     def expert(self, agent):
         return str(self.episode[0] + 1)
@@ -86,7 +87,7 @@ def test_an_avoidable_warning_fails():
 def test_a_plain_string_as_observation_is_named_with_the_remedy():
     class Plain(Sums):
         def observe(self, agent):
-            return self.observation(agent)
+            return self.observation(self.episode, agent)
 
     fails(testing.check_env, Plain, r"Return llmzoo.spaces.Observation\(text\) and use")
 
@@ -127,9 +128,10 @@ def test_an_observation_outside_its_space():
 def test_an_episode_that_reads_global_random_state():
     class Reads(Sums):
         def reset_task(self, rng, task):
-            state = random.getstate()
-            self.episode = (random.randrange(1000),)
-            random.setstate(state)
+            before = random.getstate()
+            number = random.randrange(1000)
+            random.setstate(before)
+            return (number,)
 
     fails(testing.check_seeds, Reads, "seed 0 gives two different episodes")
 
@@ -141,9 +143,9 @@ def test_an_episode_that_reads_global_random_state():
 )
 def test_an_episode_that_changes_global_random_state(name, draw):
     class Changes(Sums):
-        def play(self, agent, text):
+        def apply(self, state, actions):
             draw()
-            return super().play(agent, text)
+            return super().apply(state, actions)
 
     fails(testing.check_seeds, Changes, f"the global random state of {name} was changed")
 
@@ -154,7 +156,7 @@ def test_an_episode_that_depends_on_the_last():
 
         def reset_task(self, rng, task):
             self.past += 1
-            self.episode = (self.past,)
+            return (self.past,)
 
     fails(testing.check_seeds, Remembers, "seed 1 gives two different episodes")
 
@@ -171,8 +173,8 @@ def test_check_seeds_leaves_the_global_state_as_it_was():
 
 def test_parts_that_do_not_sum_to_the_reward():
     class Bonus(Sums):
-        def _apply_outcome(self, outcome):
-            super()._apply_outcome(outcome)
+        def _pay(self, outcome):
+            super()._pay(outcome)
             self.rewards["adder_0"] += 0.5
 
     fails(testing.check_rewards, Bonus, "adder_0 is paid 0.*, but its parts sum to")
@@ -197,8 +199,8 @@ def test_an_end_without_success():
 )
 def test_hostile_text_that_does_harm(answer, message):
     class Fragile(Sums):
-        def play(self, agent, text):
-            return Outcome(team=answer())
+        def apply(self, state, actions):
+            return state, Outcome(team=answer())
 
     fails(testing.check_hostile_text, Fragile, message, texts=["x"], max_step_s=0.05)
 
@@ -214,10 +216,10 @@ def test_a_single_slow_step_is_taken_again():
     taken = []
 
     class SlowOnce(Sums):
-        def play(self, agent, text):
-            taken.append(agent)
+        def apply(self, state, actions):
+            taken.extend(actions)
             _burn(0.06 if len(taken) == 1 else 0.0)
-            return super().play(agent, text)
+            return super().apply(state, actions)
 
     testing.check_hostile_text(SlowOnce, ["x"], max_step_s=0.05)
     assert taken.count(taken[0]) == 2
@@ -225,9 +227,9 @@ def test_a_single_slow_step_is_taken_again():
 
 def test_hostile_text_meets_every_agent():
     class OnlyTheSecond(Sums):
-        def play(self, agent, text):
-            assert agent == "adder_0", "not me"
-            return super().play(agent, text)
+        def apply(self, state, actions):
+            assert "adder_0" in actions, "not me"
+            return super().apply(state, actions)
 
     fails(testing.check_hostile_text, OnlyTheSecond, "checker_1 answered .*not me", texts=["x"])
 
@@ -237,11 +239,11 @@ def test_observations_that_grow():
         pages = ""
 
         def reset_task(self, rng, task):
-            super().reset_task(rng, task)
             self.pages += "dear diary, "
+            return super().reset_task(rng, task)
 
-        def observation(self, agent):
-            return self.pages + super().observation(agent)
+        def observation(self, state, agent):
+            return self.pages + super().observation(state, agent)
 
     fails(testing.check_observations_do_not_grow, Diary, "lengths in episode 2")
 
@@ -249,11 +251,11 @@ def test_observations_that_grow():
 def test_forks_that_share_state():
     class Shares(Sums):
         def reset_task(self, rng, task):
-            self.episode = [1]
+            return [1]
 
-        def play(self, agent, text):
-            self.episode[0] += 1
-            return Outcome()
+        def apply(self, state, actions):
+            state[0] += 1
+            return state, Outcome()
 
     # two forks of one list see each other's steps
     fails(testing.check_fork, Shares, "two forks with the same answers differ")
@@ -270,10 +272,10 @@ def _another(env):
 def test_a_fork_that_changes_its_original():
     class Leaks(Sums):
         def reset_task(self, rng, task):
-            self.episode = [1]
             self.elsewhere = [""]
+            return [1]
 
-        def observation(self, agent):
+        def observation(self, state, agent):
             return self.elsewhere[0]
 
         def fork(self):
@@ -281,20 +283,19 @@ def test_a_fork_that_changes_its_original():
             twin.fork_of = self
             return twin
 
-        def play(self, agent, text):
+        def apply(self, state, actions):
             if "fork_of" in vars(self):
                 self.fork_of.episode = [2]
                 self.fork_of.rewards["adder_0"] = 9.0
-            return Outcome()
+            return state, Outcome()
 
     fails(testing.check_fork, Leaks, "stepping a fork changed its original")
 
 
 def test_an_expert_who_errs():
     class Wrong(Sums):
-        def play(self, agent, text):
-            self.success = False
-            return Outcome(done=True)
+        def apply(self, state, actions):
+            return state, Outcome(done=True, success=False)
 
     fails(testing.check_expert, Wrong, "the expert fails task 3", tasks=[3])
 
@@ -307,11 +308,11 @@ def test_an_expert_who_earns_less_than_the_best():
 def test_splits_that_overlap_or_repeat():
     class Overlap(Sums):
         def reset_task(self, rng, task):
-            self.episode = (task or 0,)
+            return (task or 0,)
 
     class Repeat(Sums):
         def reset_task(self, rng, task):
-            self.episode = (0,)
+            return (0,)
 
     fails(testing.check_splits, Overlap, "4 tasks are in both train and test", tasks=4)
     fails(testing.check_splits, Repeat, "split 'train' holds a task twice", tasks=4)
@@ -349,8 +350,8 @@ class Declared(Sums):
 
     metadata = {**TextEnv.metadata, "delayed_reward_agents": ("adder_0",), "team_and_local": False}
 
-    def play(self, agent, text):
-        return Outcome(team=0.5) if agent == "checker_1" else Outcome()
+    def apply(self, state, actions):
+        return state, Outcome(team=0.5) if "checker_1" in actions else Outcome()
 
     def noisy_expert(self, agent, rng):
         return str(rng.randrange(100))
@@ -388,15 +389,18 @@ def test_wrong_words_about_rewards_are_found(wrong, message):
 
 
 def test_agents_whose_groups_are_flat_are_found():
+    def lengths(actions):
+        return {agent: {"length": float(len(text))} for agent, text in actions.items()}
+
     class OneIsPaid(Declared):
-        def play(self, agent, text):
-            return Outcome(local={agent: {"length": float(len(text))}} if "adder" in agent else {})
+        def apply(self, state, actions):
+            return state, Outcome(local=lengths(actions) if "adder_0" in actions else {})
 
     with pytest.raises(ConformanceError, match=r"agent_turn_tree: .*\['checker_1'\] all earn"):
         testing.check_groups(OneIsPaid)
 
     class BothArePaid(Declared):
-        def play(self, agent, text):
-            return Outcome(local={agent: {"length": float(len(text))}})
+        def apply(self, state, actions):
+            return state, Outcome(local=lengths(actions))
 
     testing.check_groups(BothArePaid)

@@ -27,6 +27,11 @@ def agents_to_act(env: AECEnv) -> list[str]:
     """
     if isinstance(env.unwrapped, TextEnv):
         return env.unwrapped.agents_to_act()
+    return declared_agents_to_act(env)
+
+
+def declared_agents_to_act(env: AECEnv) -> list[str]:
+    """The selected agent, or all live ones, the selected one first, if the metadata says that they act together."""
     if not env.metadata.get("is_parallelizable", False):
         return [env.agent_selection]
     first = env.agents.index(env.agent_selection)

@@ -23,7 +23,7 @@ from llmzoo.errors import (
     UnknownNameError,
 )
 from llmzoo.registry import EnvSpec
-from llmzoo.rollout.stepping import RemotelyHosted, step_rewards
+from llmzoo.rollout.stepping import RemotelyHosted, declared_agents_to_act, step_rewards
 from llmzoo.serve import protobuf_values, remote_errors, state_delta, validation
 from llmzoo.serve.channel import Address, parse_address
 from llmzoo.serve.connection import Connection, PendingBatch, Result, connection_to
@@ -201,6 +201,9 @@ class RemoteEnv(TextEnv, RemotelyHosted):
     terminations = _state_property("terminations")
     truncations = _state_property("truncations")
     infos = _state_property("infos")
+
+    def agents_to_act(self) -> list[str]:
+        return declared_agents_to_act(self)
 
     def observe(self, agent: str) -> Any:
         observations = self._current_state().observations

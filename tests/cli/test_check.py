@@ -25,41 +25,42 @@ class Sums(TextEnv):
         self.tasks = TaskList([(a, b) for a in range(30) for b in range(9)], str, split=split, source="sums")
 
     def reset_task(self, rng, task):
-        self.numbers = self.tasks.sample(rng) if task is None else self.tasks[task]
+        return self.tasks.sample(rng) if task is None else self.tasks[task]
 
-    def observation(self, agent):
-        return f"{self.numbers}?"
+    def observation(self, state, agent):
+        return f"{state}?"
 
-    def play(self, agent, text):
-        self.success = text == str(sum(self.numbers))
-        return Outcome(team=float(self.success), done=True)
+    def apply(self, state, actions):
+        right = actions["a_0"] == str(sum(state))
+        return state, Outcome(team=float(right), done=True, success=right)
 
     def expert(self, agent):
-        return str(sum(self.numbers))
+        return str(sum(self.episode))
 
 
 class Boxes(Sums):
     """Pays for a keyword as much as for the sum."""
 
-    def play(self, agent, text):
-        outcome = super().play(agent, text)
-        return Outcome(team=max(outcome.team, float("therefore" in text)), done=True)
+    def apply(self, state, actions):
+        state, outcome = super().apply(state, actions)
+        keyword = float("therefore" in actions["a_0"])
+        return state, outcome._replace(team=max(outcome.team, keyword))
 
     def noisy_expert(self, agent, rng):
-        return str(sum(self.numbers) + rng.randrange(2))
+        return str(sum(self.episode) + rng.randrange(2))
 
 
 class Forgetful(Sums):
     """Draws from the global random state, so a seed fixes nothing."""
 
-    def observation(self, agent):
-        return f"{self.numbers}? {random.random()}"
+    def observation(self, state, agent):
+        return f"{state}? {random.random()}"
 
 
 class Fragile(Sums):
-    def play(self, agent, text):
-        int(text)
-        return super().play(agent, text)
+    def apply(self, state, actions):
+        int(actions["a_0"])
+        return super().apply(state, actions)
 
 
 class Wrong(Sums):

@@ -22,19 +22,20 @@ class Match(TextEnv):
         )
 
     def reset_task(self, rng, task):
-        self.episode = (rng.randrange(1000), ())
+        return rng.randrange(1000), ()
 
-    def observation(self, agent):
-        return f"{agent}, secret {self.episode[0]}, so far {self.episode[1]}"
+    def observation(self, state, agent):
+        return f"{agent}, secret {state[0]}, so far {state[1]}"
 
-    def play_together(self, texts):
-        self.episode = (self.episode[0], (*self.episode[1], tuple(texts.values())))
-        self.success = len(set(texts.values())) == 1
-        return Outcome(
-            team=float(self.success),
-            local={agent: {"digits": -0.1 * len(text)} for agent, text in texts.items()},
-            done=self.success,
-            errors={agent: "empty" for agent, text in texts.items() if not text},
+    def apply(self, state, actions):
+        secret, said = state
+        same = len(set(actions.values())) == 1
+        return (secret, (*said, tuple(actions.values()))), Outcome(
+            team=float(same),
+            local={agent: {"digits": -0.1 * len(text)} for agent, text in actions.items()},
+            done=same,
+            errors={agent: "empty" for agent, text in actions.items() if not text},
+            success=same,
         )
 
 
@@ -45,9 +46,12 @@ class InTurn(Match):
         super().__init__(**kwargs)
         self.simultaneous = False
 
-    def play(self, agent, text):
-        self.episode = (self.episode[0], (*self.episode[1], text))
-        return Outcome(team=float(text == "all"), local={agent: {"digits": -0.1 * len(text)}})
+    def apply(self, state, actions):
+        secret, said = state
+        ((agent, text),) = actions.items()
+        return (secret, (*said, text)), Outcome(
+            team=float(text == "all"), local={agent: {"digits": -0.1 * len(text)}}
+        )
 
 
 def started(env_class=Match, **kwargs):
@@ -80,8 +84,9 @@ def test_no_agent_sees_an_answer_of_the_same_round():
 class Keeping(InTurn):
     """An agent that says "more" answers again."""
 
-    def keeps_turn(self, agent):
-        return self.episode[1][-1] == "more"
+    def apply(self, state, actions):
+        state, outcome = super().apply(state, actions)
+        return state, outcome._replace(keeps_turn="more" in actions.values())
 
 
 def test_an_agent_that_keeps_its_turn_answers_again_and_the_round_goes_on():
@@ -239,9 +244,8 @@ def test_a_closing_loop_without_a_step_is_named():
 def test_a_team_reward_in_named_parts():
     env = started(team_weight=2.0)
     env.metadata["team_components"] = ("right", "neat")
-    env.play_together = lambda texts: Outcome(
-        team={"right": 0.5, "neat": 0.0}, local={"agent_0": {"own": 0.25}}
-    )
+    outcome = Outcome(team={"right": 0.5, "neat": 0.0}, local={"agent_0": {"own": 0.25}})
+    env.apply = lambda state, actions: (state, outcome)
     for text in ("1", "1", "1"):
         env.step(text)
     assert env.infos["agent_0"]["reward_components"] == {"own": 0.25, "right": 1.0, "neat": 0.0}
@@ -252,7 +256,7 @@ def test_a_team_reward_in_named_parts():
 def test_agents_that_do_not_share_the_teams_reward_are_not_paid_it():
     env = started()
     env.team = ["agent_0", "agent_2"]
-    env.play_together = lambda texts: Outcome(team=1.0)
+    env.apply = lambda state, actions: (state, Outcome(team=1.0))
     for text in ("1", "1", "1"):
         env.step(text)
     assert env.rewards == {"agent_0": 1.0, "agent_1": 0.0, "agent_2": 1.0}
@@ -268,7 +272,7 @@ def test_agents_that_do_not_share_the_teams_reward_are_not_paid_it():
 )
 def test_a_team_part_that_is_not_declared_or_not_the_teams_alone_is_refused(outcome, message):
     env = started()
-    env.play_together = lambda texts: outcome
+    env.apply = lambda state, actions: (state, outcome)
     env.step("1")
     env.step("1")
     with pytest.raises(ValueError, match=message):
@@ -278,7 +282,7 @@ def test_a_team_part_that_is_not_declared_or_not_the_teams_alone_is_refused(outc
 def test_a_team_reward_without_a_name_is_the_part_team_and_is_declared_too():
     env = started()
     env.metadata["team_components"] = ("score",)
-    env.play_together = lambda texts: Outcome(team=1.0)
+    env.apply = lambda state, actions: (state, Outcome(team=1.0))
     env.step("1")
     env.step("1")
     with pytest.raises(ValueError, match="does not list it"):
@@ -296,7 +300,7 @@ def test_what_an_info_said_stays():
 
 def test_what_an_info_said_stays_when_a_round_finds_an_error():
     env = started(agents=2)
-    env.play_together = lambda texts: Outcome(errors={"agent_0": "late"})
+    env.apply = lambda state, actions: (state, Outcome(errors={"agent_0": "late"}))
     env.step("1")
     held = env.infos["agent_0"]
     env.step("1")

@@ -79,16 +79,18 @@ class Letters(TextEnv):
         super().__init__(names, simultaneous=True, max_turns=1, **kwargs)
 
     def reset_task(self, rng, task):
-        self.episode = rng.choice("UD")
+        return rng.choice("UD")
 
-    def observation(self, agent):
-        return f"{self.episode} {agent} {self.turn}"
+    def observation(self, state, agent):
+        return f"{state} {agent} {self.turn}"
 
-    def play_together(self, texts):
-        paid = {agent: ord((text or "0")[0]) % 7 / 7 for agent, text in texts.items()}
-        self.success = sum(paid.values()) > len(paid) / 2
-        return Outcome(
-            team=sum(paid.values()), local={agent: {"own": paid[agent]} for agent in paid}
+    def apply(self, state, actions):
+        paid = {agent: ord((text or "0")[0]) % 7 / 7 for agent, text in actions.items()}
+        team = sum(paid.values())
+        return state, Outcome(
+            team=team,
+            local={agent: {"own": paid[agent]} for agent in paid},
+            success=team > len(paid) / 2,
         )
 
     def expert(self, agent):

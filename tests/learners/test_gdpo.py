@@ -6,7 +6,6 @@ import pytest
 from tiny_models import model, tokenizer
 from toy_envs import Parity
 
-from llmzoo.envs.base import Outcome
 from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
 from llmzoo.models.sampling import Sampling
@@ -121,13 +120,15 @@ def test_settings_without_a_meaning_are_refused(name, wrong):
 class TwoParts(Parity):
     """Also pays 1 for a text whose first character's code, halved, is even, beside 0.02 for its parity."""
 
-    def play(self, agent, text):
-        outcome = super().play(agent, text)
+    def apply(self, state, actions):
+        state, outcome = super().apply(state, actions)
+        ((agent, text),) = actions.items()
         early = text != "" and ord(text[0]) // 2 % 2 == 0
-        local = {agent: {"early": float(early)}}
-        right = 0.02 * outcome.team
-        self.success = self.success and early
-        return Outcome(team=right, local=local, done=True)
+        return state, outcome._replace(
+            team=0.02 * outcome.team,
+            local={agent: {"early": float(early)}},
+            success=outcome.success and early,
+        )
 
 
 @pytest.mark.slow

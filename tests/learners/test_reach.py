@@ -38,15 +38,15 @@ class TwoTries(TextEnv):
         super().__init__(["a_0"], max_turns=2)
 
     def reset_task(self, rng, task):
-        self.episode = "start"
+        return "start"
 
-    def observation(self, agent):
-        return self.episode
+    def observation(self, state, agent):
+        return state
 
-    def play(self, agent, text):
-        self.episode = text
-        self.success = text[0] == "1"
-        return Outcome(team=float(self.success), done=self.success)
+    def apply(self, state, actions):
+        (text,) = actions.values()
+        right = text[0] == "1"
+        return text, Outcome(team=float(right), done=right, success=right)
 
 
 def trees(expand):

@@ -39,23 +39,30 @@ class Opposites(TextEnv):
 
     def reset_task(self, rng, task):
         words = sorted(OPPOSITES)
-        self.episode = [{a: rng.choice(words) for a in ("a_0", "b_1")} for _ in range(3)]
-        self.right = True
+        rounds = tuple({a: rng.choice(words) for a in ("a_0", "b_1")} for _ in range(3))
+        return rounds, True
 
-    def observation(self, agent):
-        return f"{agent[0]} {self.episode[self.turn][agent]}"
+    def word(self, state, agent):
+        rounds, _ = state
+        return rounds[self.turn][agent]
 
-    def play_together(self, texts):
-        right = {a: texts[a] == OPPOSITES[self.episode[self.turn][a]] for a in texts}
-        self.right = self.right and all(right.values())
-        self.success = self.right and self.turn + 1 == self.max_turns
-        return Outcome(local={a: {"right": float(right[a])} for a in texts})
+    def observation(self, state, agent):
+        return f"{agent[0]} {self.word(state, agent)}"
+
+    def apply(self, state, actions):
+        rounds, all_right = state
+        right = {a: text == OPPOSITES[self.word(state, a)] for a, text in actions.items()}
+        all_right = all_right and all(right.values())
+        return (rounds, all_right), Outcome(
+            local={a: {"right": float(right[a])} for a in actions},
+            success=all_right and self.turn + 1 == self.max_turns,
+        )
 
     def expert(self, agent):
-        return OPPOSITES[self.episode[self.turn][agent]]
+        return OPPOSITES[self.word(self.episode, agent)]
 
     def noisy_expert(self, agent, rng):
-        return self.episode[self.turn][agent]
+        return self.word(self.episode, agent)
 
 
 @pytest.fixture(autouse=True)

@@ -83,14 +83,14 @@ class Sometimes(TextEnv):
         super().__init__(list(BOTH), simultaneous=True)
 
     def reset_task(self, rng, task):
-        self.episode = ()
+        return ()
 
-    def observation(self, agent):
+    def observation(self, state, agent):
         return "up"
 
-    def play_together(self, texts):
-        own = {a: {"small": 1.0} | ({"big": 5.0} if t == "2" else {}) for a, t in texts.items()}
-        return Outcome(local=own, done=True)
+    def apply(self, state, actions):
+        own = {a: {"small": 1.0} | ({"big": 5.0} if t == "2" else {}) for a, t in actions.items()}
+        return state, Outcome(local=own, done=True)
 
 
 @pytest.mark.parametrize("tree", [joint_tree, agent_turn_tree])

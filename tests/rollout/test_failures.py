@@ -27,15 +27,16 @@ class Judged(TextEnv):
         super().__init__(["a"], max_turns=turns)
 
     def reset_task(self, rng, task):
-        self.episode = ()
+        return ()
 
-    def observation(self, agent):
+    def observation(self, state, agent):
         return "number"
 
-    def play(self, agent, text):
+    def apply(self, state, actions):
+        (text,) = actions.values()
         if text == "down":
             raise ServiceError("the judge is down")
-        return Outcome(team=float(text))
+        return state, Outcome(team=float(text))
 
 
 @dataclass

@@ -35,17 +35,17 @@ class Delayed(Matcher):
     delays = random.Random()  # not of the episode's seed
     scale = 0.002
 
-    def play_together(self, texts):
+    def apply(self, state, actions):
         time.sleep(self.delays.random() * self.scale)
-        return super().play_together(texts)
+        return super().apply(state, actions)
 
 
 class DelayedTurns(Adder):
     metadata = {**Adder.metadata, "slow_step": True}
 
-    def play(self, agent, text):
+    def apply(self, state, actions):
         time.sleep(Delayed.delays.random() * Delayed.scale)
-        return super().play(agent, text)
+        return super().apply(state, actions)
 
 
 class Keyed(FakePolicy):
@@ -140,13 +140,13 @@ def test_a_batch_split_over_processes_draws_the_same_answers():
 class Echo(Delayed):
     """Pays for any text; asks for it with what was written before, cut to what a tiny model reads."""
 
-    def observation(self, agent):
-        return f"the {agent} {self.turn} {self.episode}"[-60:]
+    def observation(self, state, agent):
+        return f"the {agent} {self.turn} {state}"[-60:]
 
-    def play_together(self, texts):
-        time.sleep(self.delays.random() * self.scale)
-        self.episode = (*self.episode, *(len(text) for text in texts.values()))
-        return super(Delayed, self).play_together({a: str(len(t)) for a, t in texts.items()})
+    def apply(self, state, actions):
+        lengths = {agent: len(text) for agent, text in actions.items()}
+        numbers = {agent: str(length) for agent, length in lengths.items()}
+        return super().apply((*state, *lengths.values()), numbers)
 
 
 @pytest.mark.slow
@@ -185,9 +185,9 @@ class Stepped(Adder):
         super().__init__(max_turns=99, **kwargs)
         self.step_with = step
 
-    def play(self, agent, text):
+    def apply(self, state, actions):
         self.step_with()
-        return super().play(agent, text)
+        return super().apply(state, actions)
 
 
 def act(step):

@@ -22,14 +22,14 @@ class Sum(TextEnv):
         super().__init__(["a_0", "b_1"], simultaneous=True)
 
     def reset_task(self, rng, task):
-        self.episode = ()
+        return ()
 
-    def observation(self, agent):
+    def observation(self, state, agent):
         return "up"
 
-    def play_together(self, texts):
-        self.success = True
-        return Outcome(team=int(texts["a_0"]) + 10.0 * int(texts["b_1"]), done=True)
+    def apply(self, state, actions):
+        team = int(actions["a_0"]) + 10.0 * int(actions["b_1"])
+        return state, Outcome(team=team, done=True, success=True)
 
 
 def groups(answers, trained=("a_0", "b_1"), env=Sum, **options):
@@ -84,9 +84,8 @@ def test_credit_does_not_depend_on_the_others_luck():
 
 def test_an_answer_that_makes_no_difference_gets_no_credit():
     class Second(Sum):
-        def play_together(self, texts):
-            self.success = True
-            return Outcome(team=10.0 * int(texts["b_1"]), done=True)
+        def apply(self, state, actions):
+            return state, Outcome(team=10.0 * int(actions["b_1"]), done=True, success=True)
 
     found = groups(ANSWERS, env=Second, redraws=2)
     learner = CCPO(CCPOConfig(group_size=3))
@@ -101,8 +100,8 @@ def test_alone_it_is_leave_one_out():
         def __init__(self):
             TextEnv.__init__(self, ["a_0"], simultaneous=True)
 
-        def play_together(self, texts):
-            return Outcome(team=float(texts["a_0"]), done=True)
+        def apply(self, state, actions):
+            return state, Outcome(team=float(actions["a_0"]), done=True)
 
     found = groups(ANSWERS, trained=["a_0"], env=Alone, redraws=2)
     (credited,) = CCPO(CCPOConfig(group_size=3)).compute_advantages([found["a_0"]])

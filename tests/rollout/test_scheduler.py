@@ -81,10 +81,10 @@ def test_slow_environments_are_stepped_side_by_side():
     class Slow(Adder):
         metadata = {**Adder.metadata, "slow_step": True}
 
-        def play(self, agent, text):
+        def apply(self, state, actions):
             together.wait()
             time.sleep(0.01)
-            return super().play(agent, text)
+            return super().apply(state, actions)
 
     def rollout():
         env = Slow()

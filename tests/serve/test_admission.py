@@ -140,11 +140,11 @@ def test_a_health_check_is_answered_while_steps_compute():
     began, over = threading.Semaphore(0), threading.Event()
 
     class Computing(Adder):
-        def play(self, agent, text):
+        def apply(self, state, actions):
             began.release()
             while not over.is_set():
                 pass
-            return super().play(agent, text)
+            return super().apply(state, actions)
 
     with registered(it_v0=Computing), hosted(envs=["it_v0"]) as server:
         item = pb.Item(reset=pb.Reset(spec=pb.Spec(env="it_v0")))

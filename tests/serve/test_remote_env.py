@@ -338,10 +338,10 @@ def test_a_dead_agent_takes_none_only(server):
 
 def test_an_error_in_the_environment_is_raised_here(server):
     class Fragile(Adder):
-        def play(self, agent, text):
-            if text == "exit":
+        def apply(self, state, actions):
+            if "exit" in actions.values():
                 raise SystemExit(3)
-            return super().play(agent, text)
+            return super().apply(state, actions)
 
     with registered(fragile_v0=Fragile), hosted(envs=["fragile_v0"]) as host:
         env = host.make("fragile_v0")

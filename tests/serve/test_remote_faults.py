@@ -37,15 +37,14 @@ class Doing(Adder):
     go_on = threading.Event()
     begun = threading.Event()
 
-    def play(self, agent, text):
+    def apply(self, state, actions):
+        ((agent, text),) = actions.items()
         if text == "hang":
             Doing.begun.set()
             Doing.go_on.wait(60)
-            text = "0"
         if text.startswith("grow"):
-            self.episode = (*self.episode, "x" * int(text[4:]))
-            text = "0"
-        return super().play(agent, text) if text.isdigit() else super().play(agent, "0")
+            state = (*state, "x" * int(text[4:]))
+        return super().apply(state, {agent: text if text.isdigit() else "0"})
 
 
 class DoingSlowly(Doing):

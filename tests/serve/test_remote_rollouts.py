@@ -60,7 +60,7 @@ class Slow(Together):
     lock = threading.Lock()
     now = most = 0
 
-    def play_together(self, texts):
+    def apply(self, state, actions):
         with self.lock:
             Slow.now += 1
             Slow.most = max(Slow.most, Slow.now)
@@ -70,7 +70,7 @@ class Slow(Together):
             self.barrier.wait(30)
         with self.lock:
             Slow.now -= 1
-        return super().play_together(texts)
+        return super().apply(state, actions)
 
 
 class Keyed:

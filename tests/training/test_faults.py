@@ -122,13 +122,14 @@ class Unpaid(TextEnv):
         super().__init__(["mute_0", "writer_1"], **kwargs)
 
     def reset_task(self, rng, task):
-        self.episode = None
+        return None
 
-    def observation(self, agent):
+    def observation(self, state, agent):
         return agent
 
-    def play(self, agent, text):
-        return Outcome(local={agent: {"length": float(len(text))}} if agent == "writer_1" else {})
+    def apply(self, state, actions):
+        local = {a: {"length": float(len(text))} for a, text in actions.items() if a == "writer_1"}
+        return state, Outcome(local=local)
 
 
 @pytest.mark.slow

@@ -39,11 +39,11 @@ class Pressed(Parities):
     at: tuple[int, ...] = ()
     played = 0
 
-    def play_together(self, texts):
+    def apply(self, state, actions):
         Pressed.played += 1
         if Pressed.played in Pressed.at:
             signal.raise_signal(signal.SIGINT)
-        return super().play_together(texts)
+        return super().apply(state, actions)
 
 
 @pytest.fixture(autouse=True)

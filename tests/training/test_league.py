@@ -37,7 +37,8 @@ def always(*moves):
     """A player of the first of these moves that is legal."""
 
     def answer(request):
-        legal = request.env.unwrapped.choices(request.agent).names
+        game = request.env.unwrapped
+        legal = game.choices(game.episode, request.agent).names
         return next(move for move in moves if move in legal)
 
     return ScriptedPolicy(answer, f"always {moves[0]}")

@@ -241,8 +241,8 @@ def engine(learner, group_size: int = 1) -> LocalEngine:
 class Lenient(Matcher):
     """Takes any text: its length is the number."""
 
-    def play_together(self, texts):
-        return super().play_together({agent: str(len(text)) for agent, text in texts.items()})
+    def apply(self, state, actions):
+        return super().apply(state, {agent: str(len(text)) for agent, text in actions.items()})
 
 
 def test_both_kinds_of_rollout_have_the_same_names():
@@ -275,9 +275,9 @@ def test_the_clock_tells_policies_from_environments(monkeypatch):
     monkeypatch.setattr("llmzoo.rollout.stepping.time.monotonic", lambda: now[0])
 
     class Slow(Adder):
-        def play(self, agent, text):
+        def apply(self, state, actions):
             now[0] += 10.0
-            return super().play(agent, text)
+            return super().apply(state, actions)
 
     def think(request, i):
         now[0] += 1.0

@@ -14,7 +14,6 @@ from toy_envs import Adder, Parities
 
 from llmzoo.engine.base import Iteration
 from llmzoo.engine.local import LocalEngine
-from llmzoo.envs.base import Outcome
 from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
 from llmzoo.learners.advantages import mean_baseline, normalize_by_std
@@ -287,10 +286,10 @@ def folder(tmp_path_factory) -> str:
 class Partly(Parities):
     """Paid for each agent that is right, so that there is something to credit."""
 
-    def play_together(self, texts):
-        right = [self.right(agent, text) for agent, text in texts.items()]
-        self.success = all(right)
-        return Outcome(team=float(sum(right)), done=True)
+    def apply(self, state, actions):
+        alone = [Parities.apply(self, state, {a: text})[1] for a, text in actions.items()]
+        _, together = super().apply(state, actions)
+        return state, together._replace(team=sum(outcome.team for outcome in alone))
 
 
 def run(folder: str, out: Path, learner: str = "at_grpo", **settings) -> Path:
@@ -444,8 +443,8 @@ class Lengths(Adder):
     def __init__(self, split="train", **kwargs):
         super().__init__(**kwargs)
 
-    def play(self, agent, text):
-        return super().play(agent, str(len(text)))
+    def apply(self, state, actions):
+        return super().apply(state, {agent: str(len(text)) for agent, text in actions.items()})
 
 
 def test_what_follows_an_answer_in_a_deeper_tree(folder, tmp_path):

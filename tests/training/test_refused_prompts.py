@@ -26,30 +26,26 @@ class Long(Parities):
     def __init__(self):
         super().__init__(num_agents=1)
 
-    def observation(self, agent):
+    def observation(self, state, agent):
         return LONG
 
 
 class HalfLong(Parity):
     """The prompts of the tasks with an odd seed fit no context."""
 
-    def reset_task(self, rng, task):
-        super().reset_task(rng, task)
-        self.long = self.seed % 2 == 1
-
     def reset(self, seed=None, options=None):
         self.seed = seed
         super().reset(seed, options)
 
-    def observation(self, agent):
-        return LONG if self.long else super().observation(agent)
+    def observation(self, state, agent):
+        return LONG if self.seed % 2 == 1 else super().observation(state, agent)
 
 
 class OneLong(Parities):
     """The prompts of the second agent fit no context."""
 
-    def observation(self, agent):
-        return LONG if agent == "writer_1" else super().observation(agent)
+    def observation(self, state, agent):
+        return LONG if agent == "writer_1" else super().observation(state, agent)
 
 
 def trained(learner, env, out, *, agents=("writer_0",), shared=True, **settings):

@@ -385,9 +385,9 @@ from llmzoo.training import fit
 class Slow(Parity):
     def __str__(self):
         return str(Parity())
-    def play(self, agent, text):
+    def apply(self, state, actions):
         time.sleep(0.05)
-        return super().play(agent, text)
+        return super().apply(state, actions)
 fit("magrpo", Slow, model=sys.argv[2], out=sys.argv[1], resume=sys.argv[3] == "resume", quiet=True,
     steps=1000, episodes_per_step=2, eval_tasks=2, max_new_tokens=3, trackers=(), record_every=1,
     checkpoint_every=1)

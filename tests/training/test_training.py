@@ -18,7 +18,6 @@ from tiny_models import model, policy, teacher, tokenizer
 from toy_envs import Adder, Parities, Parity
 
 import llmzoo
-from llmzoo.envs.base import Outcome
 from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError, ZeroVarianceWarning
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.learners.marloo import MARLOO
@@ -234,8 +233,8 @@ def test_any_text_environment_can_be_trained_on(tmp_path):
     player = policy(sampling=Sampling(max_new_tokens=1))
 
     class Lenient(Adder):
-        def play(self, agent, text):
-            return super().play(agent, str(len(text)))
+        def apply(self, state, actions):
+            return super().apply(state, {agent: str(len(text)) for agent, text in actions.items()})
 
     result = fit(
         "magrpo",
@@ -353,9 +352,9 @@ def test_a_run_that_goes_on_has_not_ended(tmp_path, monkeypatch):
 class Flat(Parity):
     """Pays the same for every answer."""
 
-    def play(self, agent, text):
-        super().play(agent, text)
-        return Outcome(team=0.5, done=True)
+    def apply(self, state, actions):
+        state, outcome = super().apply(state, actions)
+        return state, outcome._replace(team=0.5)
 
 
 def test_a_run_ends_early_when_its_return_does_not_rise(tmp_path, monkeypatch):

@@ -96,8 +96,8 @@ def test_the_embedded_model_attacks_last():
 class Long(planted.PaysLength):
     """Prompts that the embedded model cannot read."""
 
-    def observation(self, agent):
-        return super().observation(agent) + " more" * 3000
+    def observation(self, state, agent):
+        return super().observation(state, agent) + " more" * 3000
 
 
 @pytest.mark.slow

@@ -25,8 +25,8 @@ from llmzoo.records import Batch
 class Lengths(Adder):
     """The adder for those who write anything: the number is the text's length."""
 
-    def play(self, agent, text):
-        return super().play(agent, str(len(text)))
+    def apply(self, state, actions):
+        return super().apply(state, {agent: str(len(text)) for agent, text in actions.items()})
 
 
 class Trio(TextEnv):
@@ -38,14 +38,15 @@ class Trio(TextEnv):
         super().__init__([f"agent_{i}" for i in range(agents)], max_turns=2)
 
     def reset_task(self, rng, task):
-        self.episode = 0
+        return 0
 
-    def observation(self, agent):
+    def observation(self, state, agent):
         return f"{agent} {self.turn}"
 
-    def play(self, agent, text):
-        self.episode += len(text)
-        return Outcome(team=float(self.episode) if agent == self.possible_agents[-1] else 0.0)
+    def apply(self, state, actions):
+        ((agent, text),) = actions.items()
+        letters = state + len(text)
+        return letters, Outcome(team=float(letters) if agent == self.possible_agents[-1] else 0.0)
 
 
 FORMS = [
@@ -245,8 +246,8 @@ def test_central_values_are_the_agents_own():
     class Uneven(Matcher):
         metadata = {**Matcher.metadata, "time_limit": "task"}
 
-        def play_together(self, texts):
-            return Outcome(local={"a_0": {"own": 1.0}, "b_1": {"own": -1.0}})
+        def apply(self, state, actions):
+            return state, Outcome(local={"a_0": {"own": 1.0}, "b_1": {"own": -1.0}})
 
     engine = an_engine(
         "mappo", {"critic_learning_rate": 1e-2, "value_clip": None}, players, total=50

@@ -54,7 +54,7 @@ class Over(Parity):
 class Endless(Parity):
     """Its prompts fit no context."""
 
-    def observation(self, agent):
+    def observation(self, state, agent):
         return "up down left right " * 200
 
 
@@ -63,21 +63,22 @@ class Silent(Parity):
 
     metadata = {**Parity.metadata, "time_limit": None}
 
-    def observation(self, agent):
-        return self.episode if self.turn == 0 else ""
+    def observation(self, state, agent):
+        return state if self.turn == 0 else ""
 
     def state(self):
         return ""
 
-    def play(self, agent, text):
-        return Outcome(team=float(len(text)))
+    def apply(self, state, actions):
+        (text,) = actions.values()
+        return state, Outcome(team=float(len(text)))
 
 
 class Paying(Parity):
     amount = float("nan")
 
-    def play(self, agent, text):
-        return Outcome(team=self.amount, done=True)
+    def apply(self, state, actions):
+        return state, Outcome(team=self.amount, done=True)
 
 
 @pytest.mark.parametrize(("name", "options"), EVERYBODY)
@@ -139,7 +140,7 @@ def test_one_turn_alone_is_learned_from(name, options):
     """Whitened it would be 0, in every iteration; a token each, for token-level values too."""
     engine = an_engine(name, options, tokens=1)
     before = engine.policies["one"].model.get_output_embeddings().weight.detach().clone()
-    right = type("Right", (Parity,), {"play": lambda *_: Outcome(team=1.0, done=True)})
+    right = type("Right", (Paying,), {"amount": 1.0})
     assert learned(engine, right, [0])
     # the output layer takes no part in a value head's loss: it moves with the actor's alone
     assert not torch.equal(before, engine.policies["one"].model.get_output_embeddings().weight)

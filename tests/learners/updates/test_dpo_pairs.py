@@ -262,7 +262,7 @@ def test_a_text_prompt_is_read_as_an_observation_is():
 
 
 class NeverPlayed(TextEnv):
-    """An environment whose play is an error."""
+    """An environment in which acting is an error."""
 
     metadata = {**TextEnv.metadata, "name": "never_v0"}
 
@@ -270,12 +270,12 @@ class NeverPlayed(TextEnv):
         super().__init__(["writer_0"], max_turns=1, **kwargs)
 
     def reset_task(self, rng, task):
-        self.episode = ()
+        return ()
 
-    def observation(self, agent):
+    def observation(self, state, agent):
         return "U"
 
-    def play(self, agent, text):
+    def apply(self, state, actions):
         raise AssertionError("it was played")
 
 

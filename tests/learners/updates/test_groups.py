@@ -126,13 +126,13 @@ class Flat(Parity):
 
     def reset_task(self, rng, task):
         type(self).resets += 1
-        super().reset_task(rng, task)
+        return super().reset_task(rng, task)
 
-    def play(self, agent, text):
-        outcome = super().play(agent, text)
+    def apply(self, state, actions):
+        state, outcome = super().apply(state, actions)
         if type(self).resets <= self.spare:
-            return outcome.__class__(team=1.0, done=True)
-        return outcome
+            outcome = outcome._replace(team=1.0)
+        return state, outcome
 
 
 @pytest.mark.parametrize(

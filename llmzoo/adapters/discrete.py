@@ -31,8 +31,10 @@ def discrete_to_text(env: AECEnv, **options: Any) -> AECEnv:
     return OrderEnforcingWrapper(DiscreteText(env, **options))
 
 
-class DiscreteText(TextEnv):
+class DiscreteText(TextEnv[None]):
     """An AEC environment (``game``) with ``Discrete`` action spaces, played in words.
+
+    The game holds the state and changes it in place, so ``episode`` is None, and a fork copies the game.
 
     Each prompt names the agent, shows its observation, lists the legal moves and says how to answer.
     :meth:`Moves.read <llmzoo.envs.moves.MoveNames.read>` defines how an answer is parsed.
@@ -112,7 +114,7 @@ class DiscreteText(TextEnv):
         self._judge = success or first
         self._expert = expert
         self._moves = {a: name_moves(game.action_space(a), actions) for a in self.possible_agents}
-        self._answers = {}  # of the base class; agents never act together here
+        self.episode = None
         self._wrong_answers = 0  # wrong answers of the agent whose turn it is, at this turn
         self._forfeited = False
         self._paid: dict[str, float] = {}  # by the game, since its start; never changed in place
@@ -126,6 +128,7 @@ class DiscreteText(TextEnv):
         self.agents = list(self.game.agents)
         self.success = self._forfeited = False
         self._wrong_answers = 0
+        self._actions = {}
         self._skip_agent_selection = None  # PettingZoo's; an unfinished episode may have set it
         self._paid = dict.fromkeys(self.possible_agents, 0.0)
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -136,31 +139,22 @@ class DiscreteText(TextEnv):
         if self.render_mode == "human":
             self.render()
 
-    def step(self, action: str | None) -> None:
-        agent = self.agent_selection
-        if self.terminations[agent] or self.truncations[agent]:
-            self._step_dead_agent(action)
-            return
-        if not isinstance(action, str):
-            raise TypeError(f"an action is a str, got {type(action).__name__} for {agent!r}")
-        self._cumulative_rewards[agent] = 0.0
-        self._clear_rewards()
-        self.infos[agent] = {**self.infos[agent], "reward_components": {}, "error": None}
+    def _apply_actions(self, last: str) -> None:
+        """The base's, for a game whose agents may be out one by one."""
+        text = self._actions.pop(last)
         try:
-            move = self._read(agent, action)
+            move = self._read(last, text)
         except UnreadableError as error:
-            self._reject_move(agent, str(error))
+            self._reject_move(last, str(error))
         else:
             self._wrong_answers = 0
-            self.game.step(move + int(self.game.action_space(agent).start))
+            self.game.step(move + int(self.game.action_space(last).start))
             rewards = {a: float(reward) for a, reward in self.game.rewards.items()}
             self._paid = {a: total + rewards.get(a, 0.0) for a, total in self._paid.items()}
-            self._apply_outcome(Outcome(local={a: {"game": r} for a, r in rewards.items() if r}))
+            self._pay(Outcome(local={a: {"game": r} for a, r in rewards.items() if r}))
             self._follow()
         self._accumulate_rewards()
         self._report_result()
-        if self.render_mode == "human":
-            self.render()
 
     def _read(self, agent: str, text: str) -> int:
         if len(text) > MAX_ACTION_CHARS:
@@ -177,14 +171,13 @@ class DiscreteText(TextEnv):
         if self._wrong_answers == self.tries:
             self._forfeited = True
             parts["forfeit"] = -forfeit
-        self._apply_outcome(
-            Outcome(local={agent: parts}, errors={agent: error}, done=self._forfeited)
-        )
+            self.terminations = dict.fromkeys(self.agents, True)
+        self._pay(Outcome(local={agent: parts}, errors={agent: error}))
 
-    def _step_dead_agent(self, action: str | None) -> None:
+    def _was_dead_step(self, action: str | None) -> None:
         """Step past an agent that is out of the game."""
         if self._forfeited or action is not None:
-            self._was_dead_step(action)  # raises for an action
+            super()._was_dead_step(action)  # raises for an action
             return
         self.game.step(None)
         kept = set(self.game.agents)
@@ -199,6 +192,7 @@ class DiscreteText(TextEnv):
         """Copy from the game who is out, and whose turn it is."""
         self.terminations = {a: bool(self.game.terminations[a]) for a in self.agents}
         self.truncations = {a: bool(self.game.truncations[a]) for a in self.agents}
+        self._acting = (self.game.agent_selection,)
         self._select(self.game.agent_selection)
 
     def _report_result(self) -> None:
@@ -230,7 +224,7 @@ class DiscreteText(TextEnv):
             raise ConfigError(f"{self.game.unwrapped} leaves {agent} no legal move at its turn")
         return moves
 
-    def observation(self, agent: str) -> str:
+    def observation(self, state: None, agent: str) -> str:
         shown = self._show(self.game.observe(agent), agent)
         dead = agent not in self.agents or self.terminations[agent] or self.truncations[agent]
         if dead or agent != self.agent_selection:

@@ -85,7 +85,7 @@ class RewardEpisode:
     answers: tuple[tuple[str, ...], ...]
 
 
-class RewardFunctionEnv(TextEnv):
+class RewardFunctionEnv(TextEnv[RewardEpisode]):
     """The environment of :func:`from_reward_function`."""
 
     def __init__(
@@ -113,39 +113,36 @@ class RewardFunctionEnv(TextEnv):
         self._transition = transition
         self._success_threshold = success
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> RewardEpisode:
         row = self.tasks.sample(rng) if task is None else self.tasks[task]
         first = self._formatters.first(copy.deepcopy(row.columns))
-        self.episode = RewardEpisode(row, tuple((prompt,) for prompt in first), ((),) * len(first))
+        return RewardEpisode(row, tuple((prompt,) for prompt in first), ((),) * len(first))
 
-    def observation(self, agent: str) -> str:
-        prompts: tuple[str, ...] = self.episode.prompts[self.possible_agents.index(agent)]
-        return prompts[-1]
+    def observation(self, state: RewardEpisode, agent: str) -> str:
+        return state.prompts[self.possible_agents.index(agent)][-1]
 
     def task_info(self) -> Mapping[str, Any]:
         return describe_task(self.tasks, self.episode.row.text, self.episode.row)
 
-    def play(self, agent: str, text: str) -> Outcome:
-        return self.play_together({agent: text})
-
-    def play_together(self, texts: Mapping[str, str]) -> Outcome:
+    def apply(
+        self, state: RewardEpisode, actions: Mapping[str, str]
+    ) -> tuple[RewardEpisode, Outcome]:
         errors = {
             agent: f"malformed: longer than {MAX_ACTION_CHARS} characters"
-            for agent, text in texts.items()
+            for agent, text in actions.items()
             if len(text) > MAX_ACTION_CHARS
         }
-        accepted = ["" if agent in errors else texts[agent] for agent in self.possible_agents]
-        episode: RewardEpisode = self.episode
-        answers = tuple((*own, text) for own, text in zip(episode.answers, accepted, strict=True))
-        current_prompts = [own[-1] for own in episode.prompts]
-        columns = copy.deepcopy(dict(episode.row.columns))
+        accepted = ["" if agent in errors else actions[agent] for agent in self.possible_agents]
+        answers = tuple((*own, text) for own, text in zip(state.answers, accepted, strict=True))
+        current_prompts = [own[-1] for own in state.prompts]
+        columns = copy.deepcopy(dict(state.row.columns))
         reward = self._reward(current_prompts, accepted, columns)
         last = self.turn + 1 == self.max_turns
-        prompts = episode.prompts
+        prompts = state.prompts
         if self._transition is not None and not last:
             transition_prompts = external_prompts(self._transition, columns, prompts, answers)
             next_prompts = self._formatters.later(columns, transition_prompts)
             prompts = tuple((*own, text) for own, text in zip(prompts, next_prompts, strict=True))
-        self.episode = replace(episode, prompts=prompts, answers=answers)
-        self.success = last and reward >= self._success_threshold
-        return Outcome(team=reward, done=last, errors=errors)
+        state = replace(state, prompts=prompts, answers=answers)
+        success = last and reward >= self._success_threshold
+        return state, Outcome(team=reward, done=last, errors=errors, success=success)

@@ -28,19 +28,16 @@ class Diary(TextEnv):
         super().__init__(["a_0", "b_1"], simultaneous=True, max_turns=max_turns)
 
     def reset_task(self, rng, task):
-        self.episode = (str(rng.randrange(1000)),)
+        return (str(rng.randrange(1000)),)
 
-    def observation(self, agent):
-        return f"{agent}: {'/'.join(self.episode)}"
+    def observation(self, state, agent):
+        return f"{agent}: {'/'.join(state)}"
 
-    def play_together(self, texts):
-        self.episode = (*self.episode, "+".join(texts.values()))
-        pay = sum(map(ord, "".join(self.episode))) % 97 / 97
-        return Outcome(
-            team=pay,
-            local={"a_0": {"own": 0.5}},
-            done="stop" in texts.values(),
-        )
+    def apply(self, state, actions):
+        state = (*state, "+".join(actions.values()))
+        pay = sum(map(ord, "".join(state))) % 97 / 97
+        done = "stop" in actions.values()
+        return state, Outcome(team=pay, local={"a_0": {"own": 0.5}}, done=done)
 
 
 def replayed(seed, history, env=None):
@@ -226,10 +223,10 @@ class ParitiesTwice(Parities):
         super().__init__()
         self.max_turns = 2
 
-    def play_together(self, texts):
-        outcome = super().play_together(texts)
-        self.episode = {agent: "UD"["DU".index(asked)] for agent, asked in self.episode.items()}
-        return outcome._replace(done=False)
+    def apply(self, state, actions):
+        _, outcome = super().apply(state, actions)
+        turned = {agent: "UD"["DU".index(asked)] for agent, asked in state.items()}
+        return turned, outcome._replace(done=False)
 
 
 LEARNING_RATE = 1e-2

@@ -49,14 +49,15 @@ class Echo(TextEnv):
         self.letters = letters
 
     def reset_task(self, rng, task):
-        self.episode = rng.choice(self.letters)
+        return rng.choice(self.letters)
 
-    def observation(self, agent):
-        return f"Say {self.episode}"
+    def observation(self, state, agent):
+        return f"Say {state}"
 
-    def play(self, agent, text):
-        self.success = text.strip().startswith(self.episode)
-        return Outcome(team=float(self.success), done=True)
+    def apply(self, state, actions):
+        (text,) = actions.values()
+        right = text.strip().startswith(state)
+        return state, Outcome(team=float(right), done=True, success=right)
 
     def expert(self, agent):
         return self.episode

@@ -154,14 +154,13 @@ class Trio(TextEnv):
         super().__init__(["a_0", "b_1", "c_2"], simultaneous=True, max_turns=2)
 
     def reset_task(self, rng, task):
-        self.episode = ()
+        return ()
 
-    def observation(self, agent):
+    def observation(self, state, agent):
         return f"{agent} {self.turn}"
 
-    def play_together(self, texts):
-        self.episode = (*self.episode, tuple(texts.values()))
-        return Outcome()
+    def apply(self, state, actions):
+        return (*state, tuple(actions.values())), Outcome()
 
 
 def test_the_others_answer_once_a_round():
@@ -264,14 +263,14 @@ class Alike(TextEnv):
         super().__init__(["a_0", "b_1"], max_turns=3)
 
     def reset_task(self, rng, task):
-        self.episode = ()
+        return ()
 
-    def observation(self, agent):
+    def observation(self, state, agent):
         return "sudoku proposer 1/4\n1234\n3412\n2143\n432.\nanswer\n"
 
-    def play(self, agent, text):
-        self.episode = (*self.episode, text) if agent == "a_0" else self.episode
-        return Outcome()
+    def apply(self, state, actions):
+        ((agent, text),) = actions.items()
+        return (*state, text) if agent == "a_0" else state, Outcome()
 
 
 @pytest.mark.parametrize("others", ["random", "tiny"])

@@ -170,15 +170,16 @@ class Strict(TextEnv):
         self.good = good
 
     def reset_task(self, rng, task):
-        self.episode = 0
+        return 0
 
-    def observation(self, agent):
-        return f"{self.episode} good"
+    def observation(self, state, agent):
+        return f"{state} good"
 
-    def play(self, agent, text):
-        self.episode += text == "good" or self.good < 3
+    def apply(self, state, actions):
+        ((agent, text),) = actions.items()
+        state += text == "good" or self.good < 3
         paid = 1.0 if text == "good" else -0.5
-        return Outcome(local={agent: {"own": paid}}, done=self.episode == self.good)
+        return state, Outcome(local={agent: {"own": paid}}, done=state == self.good)
 
 
 def test_an_episode_without_an_end_is_named():
@@ -212,9 +213,9 @@ def test_a_value_that_is_no_text_is_read_as_written(value):
     heard = []
 
     class Listening(Strict):
-        def play(self, agent, text):
-            heard.append(text)
-            return super().play(agent, text)
+        def apply(self, state, actions):
+            heard.extend(actions.values())
+            return super().apply(state, actions)
 
     one_agent = env_of(lambda: Listening(1), "a_0")
     one_agent.reset(seed=0)
@@ -422,5 +423,6 @@ class Lenient(Adder):
     def __init__(self):
         super().__init__(max_turns=2)
 
-    def play(self, agent, text):
-        return super().play(agent, text if text.isdigit() else "0")
+    def apply(self, state, actions):
+        read = {agent: text if text.isdigit() else "0" for agent, text in actions.items()}
+        return super().apply(state, read)

@@ -81,14 +81,13 @@ class Echo(TextEnv):
         super().__init__(["a_0", "b_1"], max_turns=9)
 
     def reset_task(self, rng, task):
-        self.episode = ()
+        return ()
 
-    def observation(self, agent):
-        return "|".join(self.episode)
+    def observation(self, state, agent):
+        return "|".join(state)
 
-    def play(self, agent, text):
-        self.episode = (*self.episode, text)
-        return Outcome()
+    def apply(self, state, actions):
+        return (*state, *actions.values()), Outcome()
 
 
 class _Infos(gymnasium.vector.VectorEnv):

@@ -42,7 +42,7 @@ from typing import Any, Literal
 from llmzoo.adapters.external import ExternalTaskInfo
 from llmzoo.envs.base import Outcome
 from llmzoo.envs.moves import MoveNames
-from llmzoo.envs.turn_game import MoveGame
+from llmzoo.envs.turn_game import MoveGame, MoveState
 from llmzoo.errors import ConfigError, UnknownNameError
 
 PACKAGE = "pyspiel"
@@ -57,22 +57,20 @@ _REFUSED = {
 
 
 @dataclass(frozen=True, slots=True)
-class OpenSpielState:
+class OpenSpielState(MoveState):
     """The state of an episode.
 
-    state: OpenSpiel's, never changed in place. steps: how many actions it has taken, chance included.
-    chosen: the choices so far at a simultaneous node. misses: wrong answers of the player in this turn.
+    position: OpenSpiel's state, never changed in place. steps: how many actions it has taken, chance included.
+    chosen: the choices so far at a simultaneous node.
     """
 
     seed: int
-    state: Any
+    position: Any
     steps: int = 0
     chosen: Mapping[int, int] = field(default_factory=dict)
-    misses: int = 0
-    forfeited: bool = False
 
 
-class Task(MoveGame):
+class Task(MoveGame[OpenSpielState]):
     """A game of OpenSpiel in words."""
 
     def __init__(
@@ -100,42 +98,44 @@ class Task(MoveGame):
             render_mode=render_mode,
         )
         self._kind = self.game.get_type()
-        self.episode: OpenSpielState
 
-    def start(self, seed: int) -> None:
-        self.episode = _resolve_chance(OpenSpielState(seed, self.game.new_initial_state()))
+    def start(self, seed: int) -> OpenSpielState:
+        return _resolve_chance(OpenSpielState(seed, self.game.new_initial_state()))
 
     def agents_to_act(self) -> list[str]:
-        return [self.possible_agents[player] for player in _players_to_act(self.episode)]
+        """All that have yet to choose. Within a step nobody: each choice is read at once, to be refused if wrong."""
+        return [] if self._actions else self._waiting(self.episode)
 
-    def choices(self, agent: str) -> MoveNames:
-        return _choices(self.episode.state, self.possible_agents.index(agent))[0]
+    def acting(self, state: OpenSpielState) -> tuple[str, ...]:
+        return tuple(self._waiting(state)[:1])
 
-    def move(self, agent: str, number: int) -> Outcome:
-        playing, player = self.episode, self.possible_agents.index(agent)
-        before = playing.state.returns()
-        legal = playing.state.legal_actions(player)
-        self.episode = _resolve_chance(_apply_choice(playing, player, int(legal[number])))
-        state = self.episode.state
-        paid = zip(self.possible_agents, state.returns(), before, strict=True)
-        self.success = state.is_terminal() and self._is_success(state.returns())
-        return Outcome(
-            local={a: {"game": now - was} for a, now, was in paid if now != was},
-            done=state.is_terminal(),
-        )
+    def choices(self, state: OpenSpielState, agent: str) -> MoveNames:
+        return _choices(state.position, self.possible_agents.index(agent))[0]
 
-    def observation(self, agent: str) -> str:
-        player, state = self.possible_agents.index(agent), self.episode.state
-        lines = [self._observation_text(player)]
+    def move(
+        self, state: OpenSpielState, agent: str, number: int
+    ) -> tuple[OpenSpielState, Outcome]:
+        player, before = self.possible_agents.index(agent), state.position.returns()
+        legal = state.position.legal_actions(player)
+        state = _resolve_chance(_apply_choice(state, player, int(legal[number])))
+        returns, over = state.position.returns(), state.position.is_terminal()
+        paid = zip(self.possible_agents, returns, before, strict=True)
+        local = {a: {"game": now - was} for a, now, was in paid if now != was}
+        return state, Outcome(local=local, done=over, success=over and self._is_success(returns))
+
+    def observation(self, state: OpenSpielState, agent: str) -> str:
+        player = self.possible_agents.index(agent)
+        lines = [self._observation_text(state.position, player)]
         if self.prompt_style == "full":
             lines.insert(0, f"You are {agent} in {self._kind.long_name}.")
-        if state.is_terminal() or self.episode.forfeited:
+        if state.position.is_terminal() or state.forfeited:
             return "\n\n".join([*lines, "The game is over."])
-        if player not in _players_to_act(self.episode):
-            return "\n\n".join([*lines, f"It is the turn of {', '.join(self.agents_to_act())}."])
-        moves, shown = _choices(state, player)
+        waiting = self._waiting(state)
+        if agent not in waiting:
+            return "\n\n".join([*lines, f"It is the turn of {', '.join(waiting)}."])
+        moves, shown = _choices(state.position, player)
         lines.append(f"Legal moves: {', '.join(shown)}")
-        if refusal := self.refusal(agent):
+        if refusal := self.refusal(state, agent):
             lines.append(refusal)
         if self.prompt_style == "terse":
             return "\n".join([*lines, "Move:"])
@@ -145,22 +145,26 @@ class Task(MoveGame):
 
     def final_info(self, agent: str) -> Mapping[str, Any]:
         """``success``, and ``won``: whether the agent itself was paid more than any other."""
-        state, player = self.episode.state, self.possible_agents.index(agent)
-        won = state.is_terminal() and _has_highest_return(state.returns(), player)
+        position, player = self.episode.position, self.possible_agents.index(agent)
+        won = position.is_terminal() and _has_highest_return(position.returns(), player)
         return {**super().final_info(agent), "won": won}
 
     def board(self) -> str:
-        return str(self.episode.state)
+        return str(self.episode.position)
 
-    def _observation_text(self, player: int) -> str:
+    def _waiting(self, state: OpenSpielState) -> list[str]:
+        """The agents that choose now and have not done so."""
+        return [self.possible_agents[player] for player in _players_to_act(state)]
+
+    def _observation_text(self, position: Any, player: int) -> str:
         """What the game shows a player now; at its end too."""
-        state, kind = self.episode.state, self._kind
+        kind = self._kind
         perfect = kind.information.name == "PERFECT_INFORMATION"
         if (
             perfect and kind.provides_observation_string
         ) or not kind.provides_information_state_string:
-            return str(state.observation_string(player)).rstrip()
-        return str(state.information_state_string(player)).rstrip()
+            return str(position.observation_string(player)).rstrip()
+        return str(position.information_state_string(player)).rstrip()
 
     def _is_success(self, returns: Sequence[float]) -> bool:
         alike = self._kind.utility.name == "IDENTICAL"
@@ -212,55 +216,57 @@ def _player_names(game: Any) -> list[str]:
     return [f"player_{number}" for number in range(game.num_players())]
 
 
-def _players_to_act(playing: OpenSpielState) -> list[int]:
+def _players_to_act(state: OpenSpielState) -> list[int]:
     """The players that choose now and have not done so."""
-    state = playing.state
-    if state.is_terminal():
+    position = state.position
+    if position.is_terminal():
         return []
-    if not state.is_simultaneous_node():
-        return [state.current_player()]
-    players = range(state.num_players())
-    return [p for p in players if p not in playing.chosen and state.legal_actions(p)]
+    if not position.is_simultaneous_node():
+        return [position.current_player()]
+    players = range(position.num_players())
+    return [p for p in players if p not in state.chosen and position.legal_actions(p)]
 
 
-def _apply_choice(playing: OpenSpielState, player: int, move: int) -> OpenSpielState:
-    """The episode after a choice; at a simultaneous node it acts when all have chosen."""
-    if not playing.state.is_simultaneous_node():
-        state = playing.state.clone()
-        state.apply_action(move)
-        return replace(playing, state=state, steps=playing.steps + 1)
-    playing = replace(playing, chosen={**playing.chosen, player: move})
-    if _players_to_act(playing):
-        return playing
-    state = playing.state.clone()
-    players = range(state.num_players())
-    state.apply_actions([playing.chosen.get(p, _NO_ACTION) for p in players])
-    return replace(playing, state=state, steps=playing.steps + 1, chosen={})
+def _apply_choice(state: OpenSpielState, player: int, move: int) -> OpenSpielState:
+    """The state after a choice; at a simultaneous node it takes effect when all have chosen."""
+    together = state.position.is_simultaneous_node()
+    if together:
+        state = replace(state, chosen={**state.chosen, player: move})
+        if _players_to_act(state):
+            return state
+    position = state.position.clone()
+    if together:
+        players = range(position.num_players())
+        position.apply_actions([state.chosen.get(p, _NO_ACTION) for p in players])
+    else:
+        position.apply_action(move)
+    return replace(state, position=position, steps=state.steps + 1, chosen={})
 
 
-def _resolve_chance(playing: OpenSpielState) -> OpenSpielState:
-    """The episode after all chance that comes before the next choice.
+def _resolve_chance(state: OpenSpielState) -> OpenSpielState:
+    """The state after all chance that comes before the next choice.
 
     The draw depends on the episode's seed and the number of steps before it, so that a copy of an episode
     draws what the episode draws.
     """
-    while playing.state.is_chance_node():
-        actions, chances = zip(*playing.state.chance_outcomes(), strict=True)
-        action = random.Random(f"{playing.seed}/{playing.steps}").choices(actions, chances)[0]
-        state = playing.state.clone()
-        state.apply_action(action)
-        playing = replace(playing, state=state, steps=playing.steps + 1)
-    return playing
+    while state.position.is_chance_node():
+        actions, chances = zip(*state.position.chance_outcomes(), strict=True)
+        action = random.Random(f"{state.seed}/{state.steps}").choices(actions, chances)[0]
+        position = state.position.clone()
+        position.apply_action(action)
+        state = replace(state, position=position, steps=state.steps + 1)
+    return state
 
 
-@lru_cache(maxsize=1024)  # states are distinguished by identity, and never change
-def _choices(state: Any, player: int) -> tuple[MoveNames, tuple[str, ...]]:
+@lru_cache(maxsize=1024)  # positions are distinguished by identity, and never change
+def _choices(position: Any, player: int) -> tuple[MoveNames, tuple[str, ...]]:
     """The legal moves by the names that an answer is read by, and as they are shown.
 
     The names are numbers where two names of the game could not be distinguished.
     """
     names = [
-        state.action_to_string(player, action).strip() for action in state.legal_actions(player)
+        position.action_to_string(player, action).strip()
+        for action in position.legal_actions(player)
     ]
     try:
         return MoveNames(names), tuple(names)

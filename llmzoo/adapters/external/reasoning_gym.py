@@ -91,7 +91,7 @@ class QuestionState:
     answers: Mapping[str, str] = field(default_factory=dict)
 
 
-class Task(TextEnv):
+class Task(TextEnv[QuestionState]):
     """A generator's questions, for a solver and any reviewers."""
 
     metadata: dict[str, Any] = {
@@ -127,17 +127,15 @@ class Task(TextEnv):
         self.name = name
         self.dataset = _dataset(name, json.dumps(dict(config or {}), sort_keys=True))
         self.tasks = _questions(name, json.dumps(dict(config or {}), sort_keys=True), split)
-        self.episode: QuestionState
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
-        self.episode = QuestionState(self.tasks.sample(rng) if task is None else self.tasks[task])
+    def reset_task(self, rng: random.Random, task: int | str | None) -> QuestionState:
+        return QuestionState(self.tasks.sample(rng) if task is None else self.tasks[task])
 
     def task_info(self) -> Mapping[str, Any]:
         task = self.episode.task
         return {**describe_task(self.tasks, task.text, task), "source": "reasoning_gym"}
 
-    def observation(self, agent: str) -> str:
-        state = self.episode
+    def observation(self, state: QuestionState, agent: str) -> str:
         before = self.possible_agents[: self.possible_agents.index(agent)]
         earlier_answers = [
             f"The answer of {other}: {truncate(state.answers[other], _MAX_SHOWN)}"
@@ -149,15 +147,17 @@ class Task(TextEnv):
         last = [_REVIEW] if earlier_answers and agent == self.possible_agents[-1] else []
         return "\n\n".join([state.task.text, *earlier_answers, *last, _HOW])
 
-    def play(self, agent: str, text: str) -> Outcome:
-        state = self.episode
+    def apply(
+        self, state: QuestionState, actions: Mapping[str, str]
+    ) -> tuple[QuestionState, Outcome]:
+        ((agent, text),) = actions.items()
         scored = score_answer(self.name, self.dataset, state.task.item, text)
-        self.episode = replace(state, answers={**state.answers, agent: scored.answer})
+        state = replace(state, answers={**state.answers, agent: scored.answer})
         errors = {agent: scored.error} if scored.error else {}
         if agent != self.possible_agents[-1]:
-            return Outcome(local={agent: {"own": scored.score}}, errors=errors)
-        self.success = scored.score >= 1.0
-        return Outcome(team={"score": scored.score}, done=True, errors=errors)
+            return state, Outcome(local={agent: {"own": scored.score}}, errors=errors)
+        right = scored.score >= 1.0
+        return state, Outcome(team={"score": scored.score}, done=True, errors=errors, success=right)
 
     def expert(self, agent: str) -> str:
         return f"<answer>{self._right()}</answer>"

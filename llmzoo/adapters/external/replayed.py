@@ -69,7 +69,7 @@ class ReplayState:
         return replace(self, player=player, read={**self.read, player: shown})
 
 
-class ReplayedGame(TurnGame):
+class ReplayedGame(TurnGame[ReplayState]):
     """A game that :meth:`engine` starts; it draws from a chance of its own and from nothing else.
 
     A text of over 2,000 characters is malformed, and the game is given an empty one. A text on which the
@@ -79,39 +79,41 @@ class ReplayedGame(TurnGame):
     def engine(self, seed: int) -> GameEngine:
         raise NotImplementedError
 
-    def start(self, seed: int) -> None:
+    def start(self, seed: int) -> ReplayState:
         engine = self.engine(seed)
-        self.episode: ReplayState = ReplayState(seed, _LiveEngine(engine)).with_observation(engine)
+        return ReplayState(seed, _LiveEngine(engine)).with_observation(engine)
 
-    def agents_to_act(self) -> list[str]:
-        return [self.possible_agents[self.episode.player]]
+    def acting(self, state: ReplayState) -> tuple[str, ...]:
+        return (self.possible_agents[state.player],)
 
-    def play(self, agent: str, text: str) -> Outcome:
-        state = self.episode
+    def apply(self, state: ReplayState, actions: Mapping[str, str]) -> tuple[ReplayState, Outcome]:
+        ((agent, text),) = actions.items()
         error = f"malformed: longer than {MAX_CHARS} characters" if len(text) > MAX_CHARS else ""
         given = "" if error else replace_surrogates(text)
         engine = state.live.take() or self._replay(state)
-        state = replace(state, live=_LiveEngine(engine), answers=(*state.answers, given))
+        after = replace(state, live=_LiveEngine(engine), answers=(*state.answers, given))
         try:
             done = engine.step(given)
             rewards = dict(engine.last_rewards())
-            self.episode = state if done else state.with_observation(engine)
+            after = after if done else after.with_observation(engine)
             error = error or engine.complaint(state.player)
         except Exception as fault:  # whatever a game raises on a text that it did not expect
             error = f"malformed: the game raised {type(fault).__name__}"
-            return Outcome(local={agent: {"forfeit": FORFEIT}}, errors={agent: error}, done=True)
-        if done:
-            final_reward = rewards.get(0, 0.0)
-            self.success = (
-                final_reward >= 1.0 if len(self.possible_agents) == 1 else final_reward > 0.0
-            )
+            forfeit = {agent: {"forfeit": FORFEIT}}
+            return state, Outcome(local=forfeit, errors={agent: error}, done=True)
+        first = rewards.get(0, 0.0)
         local = {
             a: {"game": rewards[p]} for p, a in enumerate(self.possible_agents) if rewards.get(p)
         }
-        return Outcome(local=local, done=done, errors={agent: error} if error else {})
+        return after, Outcome(
+            local=local,
+            done=done,
+            errors={agent: error} if error else {},
+            success=done and (first >= 1.0 if len(self.possible_agents) == 1 else first > 0.0),
+        )
 
-    def observation(self, agent: str) -> str:
-        return self.episode.read.get(self.possible_agents.index(agent), "It is not your turn yet.")
+    def observation(self, state: ReplayState, agent: str) -> str:
+        return state.read.get(self.possible_agents.index(agent), "It is not your turn yet.")
 
     def final_info(self, agent: str) -> Mapping[str, Any]:
         """``success``, and ``won``: whether the last payment to the agent itself was more than 0."""
@@ -120,7 +122,7 @@ class ReplayedGame(TurnGame):
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
         """Something in brackets from the rules or the board, or a small number in brackets."""
-        shown = _BRACKETS.findall(self.observation(agent))
+        shown = _BRACKETS.findall(self.observe(agent))
         return rng.choice(shown) if shown and rng.random() < 0.9 else f"[{rng.randrange(9)}]"
 
     def _replay(self, expected: ReplayState) -> GameEngine:

@@ -104,7 +104,7 @@ class Exchange:
     shown: RunTranscript
 
 
-class Task(TextEnv):
+class Task(TextEnv[Exchange]):
     """The tasks of an installed taskset."""
 
     def __init__(
@@ -143,49 +143,49 @@ class Task(TextEnv):
             source=f"verifiers:{name}",
             names=[row.task.data.id or row.task.data.name or "" for row in rows],
         )
-        self.episode: Exchange
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> Exchange:
         row = self.tasks.sample(rng) if task is None else self.tasks[task]
-        self.episode = Exchange(row, rng.randrange(_SEEDS), (), RunTranscript(()))
-        shown = self._run_episode(())
+        seed = rng.randrange(_SEEDS)
+        shown = self._run(row, seed, ())
         if shown.parts is not None:
             why = shown.detail or shown.error or "it ends before it asks"
             raise ConfigError(f"{self.metadata['name']} begins no exchange: {why}")
-        self.episode = replace(self.episode, shown=shown)
+        return Exchange(row, seed, (), shown)
 
     def task_info(self) -> Mapping[str, Any]:
         row = self.episode.row
         return {**splits.describe_task(self.tasks, row.text, row), "source": "verifiers"}
 
-    def observation(self, agent: str) -> str:
-        lines = self.episode.shown.lines
-        return "\n\n".join(map(_format_line, lines)).strip()[-MAX_OBSERVATION_CHARS:]
+    def observation(self, state: Exchange, agent: str) -> str:
+        return "\n\n".join(map(_format_line, state.shown.lines)).strip()[-MAX_OBSERVATION_CHARS:]
 
-    def play(self, agent: str, text: str) -> Outcome:
+    def apply(self, state: Exchange, actions: Mapping[str, str]) -> tuple[Exchange, Outcome]:
+        ((agent, text),) = actions.items()
         long = len(text) > MAX_ACTION_CHARS
         error = f"malformed: longer than {MAX_ACTION_CHARS} characters" if long else ""
-        answers = (*self.episode.answers, "" if long else replace_surrogates(text))
-        shown = self._run_episode(answers)
-        before = (*self.episode.shown.lines, TranscriptLine("you", answers[-1]))
+        answers = (*state.answers, "" if long else replace_surrogates(text))
+        shown = self._run(state.row, state.seed, answers)
+        before = (*state.shown.lines, TranscriptLine("you", answers[-1]))
         if not shown.late and shown.lines[: len(before)] != before:
             raise ReplayError(
                 f"{self.metadata['name']} showed something else when the same answers were played again: "
                 f"{shown.detail or 'its run depends on more than the task, the answers and the seed'}"
             )
-        self.episode = replace(self.episode, answers=answers, shown=shown)
+        state = replace(state, answers=answers, shown=shown)
         if shown.error:
             error = f"malformed: {shown.error}"
-        if shown.parts is None:
-            return Outcome(errors={agent: error} if error else {})
-        self.success = shown.success
         errors = {agent: error} if error else {}
-        return Outcome(local={agent: shown.parts}, done=True, errors=errors)
+        if shown.parts is None:
+            return state, Outcome(errors=errors)
+        return state, Outcome(
+            local={agent: shown.parts}, done=True, errors=errors, success=shown.success
+        )
 
-    def _run_episode(self, answers: tuple[str, ...]) -> RunTranscript:
-        episode = self.episode
-        task, seed = episode.row.task, episode.seed
-        return run_with_replies(self.vf_env, task, answers, seed, self.max_turns, self.time_limit)
+    def _run(self, row: Row, seed: int, answers: tuple[str, ...]) -> RunTranscript:
+        return run_with_replies(
+            self.vf_env, row.task, answers, seed, self.max_turns, self.time_limit
+        )
 
 
 def _format_line(line: TranscriptLine) -> str:

@@ -128,7 +128,7 @@ class DebateState:
     side: str = "pro"  # of a single debater
 
 
-class DebateEnv(TextEnv):
+class DebateEnv(TextEnv[DebateState]):
     """A debate between two sides, or of one debater against a scripted one."""
 
     metadata: dict[str, Any] = {**TextEnv.metadata, "name": "debate_v0"}
@@ -179,130 +179,121 @@ class DebateEnv(TextEnv):
         }
         names = [topic.id for topic in load_topics()]
         self.tasks = TaskList(load_topics(), canonical, split=split, source="shipped", names=names)
-        self.episode: DebateState
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> DebateState:
         topic = self.tasks.sample(rng) if task is None else self.tasks[task]
         total = self.per_side * self.max_turns
-        self.episode = DebateState(Debate(topic, total), side=rng.choice(SIDES))
-        if self.alone and self.episode.side == "con":
-            debate = self._add_scripted_speech(self.episode.debate, 0)
-            self.episode = replace(self.episode, debate=debate)
+        state = DebateState(Debate(topic, total), side=rng.choice(SIDES))
+        return self._add_scripted_speech(state, 0) if self.alone and state.side == "con" else state
 
     def task_info(self) -> Mapping[str, Any]:
         topic = self.episode.debate.topic
         return describe_task(self.tasks, canonical(topic), topic)
 
-    def play(self, agent: str, text: str) -> Outcome:
+    def apply(self, state: DebateState, actions: Mapping[str, str]) -> tuple[DebateState, Outcome]:
+        ((agent, text),) = actions.items()
         if agent == self.judge_agent:
-            return self._score_verdict(agent, text)
+            return self._score_verdict(state, agent, text)
         speech, problem = _clean_speech(text)
-        debate = self._add_speech(self.episode.debate, agent, self.turn, speech)
-        if self.alone and not debate.over:  # the opponent answers, or opens the next round
-            debate = self._add_scripted_speech(debate, self.turn + (self.episode.side == "con"))
-        self.episode = replace(self.episode, debate=debate)
+        state = self._add_speech(state, agent, self.turn, speech)
+        if self.alone and not state.debate.over:  # the opponent answers, or opens the next round
+            state = self._add_scripted_speech(state, self.turn + (state.side == "con"))
         if self.judge_agent is not None:
-            return Outcome(errors=self._record_problem(agent, problem))
-        return self._turn_outcome(
-            agent, problem, *self._reward_score_change(self._compute_scores(debate))
-        )
+            return _record_problem(state, agent, problem, Outcome())
+        worth = self._compute_scores(state.debate)
+        team, local = self._reward_score_change(state, worth)
+        return self._end_turn(replace(state, worth=worth), agent, problem, team, local)
 
-    def observation(self, agent: str) -> str:
-        session = self.episode
+    def observation(self, state: DebateState, agent: str) -> str:
         heading = f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."
-        note = session.notes.get(agent, "")
+        note = state.notes.get(agent, "")
         if agent == self.judge_agent:
-            return briefing.judge_prompt(agent, session.debate, heading, session.verdict, note)
-        side, phase = self._side(agent), phase_of(self.turn, self.max_turns)
-        return briefing.speaker_prompt(agent, side, session.debate, phase, heading, note)
+            return briefing.judge_prompt(agent, state.debate, heading, state.verdict, note)
+        side, phase = _side(state, agent), phase_of(self.turn, self.max_turns)
+        return briefing.speaker_prompt(agent, side, state.debate, phase, heading, note)
 
     def final_info(self, agent: str) -> Mapping[str, Any]:
-        scores = _total_scores(self.episode.worth)
+        return self._result(self.episode, agent)
+
+    def _result(self, state: DebateState, agent: str) -> Mapping[str, Any]:
+        """What the last info of an agent says, if the debate ends in this state."""
+        scores = _total_scores(state.worth)
         if self.reward == "cooperative":
             return {"success": _is_honest(scores)}
         better = verdicts.leading_side(scores)
-        outcomes = {other: self._outcome(other, better) for other in self.team}
+        outcomes = {other: _outcome(_side(state, other), better) for other in self.team}
         if agent == self.judge_agent:
-            verdict = self.episode.verdict
-            success = verdict is not None and verdicts.leading_side(
-                verdict
-            ) == verdicts.leading_side(self._right())
+            success = state.verdict is not None and verdicts.leading_side(
+                state.verdict
+            ) == verdicts.leading_side(_right_verdict(state.debate))
         else:
             success = outcomes[agent] == WON or (outcomes[agent] == DRAWN and _is_honest(scores))
         return {"success": success, "outcomes": outcomes}
 
     def expert(self, agent: str) -> str:
         if agent == self.judge_agent:
-            return _format_verdict(self._right())
-        return players.expert(self.episode.debate, self._side(agent))
+            return _format_verdict(_right_verdict(self.episode.debate))
+        return players.expert(self.episode.debate, _side(self.episode, agent))
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
         if agent == self.judge_agent:
             mood = rng.gauss(0, 0.15)  # generous or strict with both alike
             felt = {
                 side: max(0.0, min(1.0, value + mood + rng.gauss(0, 0.05)))
-                for side, value in self._right().items()
+                for side, value in _right_verdict(self.episode.debate).items()
             }
             slips = ("pro 0.9", "Both did well.", "pro: 0.5, con: 0.5")
             return _format_verdict(felt) if rng.random() < 0.85 else rng.choice(slips)
-        return players.noisy_expert(self.episode.debate, self._side(agent), rng)
+        return players.noisy_expert(self.episode.debate, _side(self.episode, agent), rng)
 
     def board(self) -> str:
         debate = self.episode.debate
         return "\n".join([f"Motion: {debate.topic.motion}", *briefing.transcript(debate)])
 
-    def _outcome(self, agent: str, better: str | None) -> str:
-        return DRAWN if better is None else WON if better == self._side(agent) else LOST
-
     # What is said, and what it is worth
 
-    def _side(self, agent: str) -> str:
-        return self.episode.side if agent == LONE_DEBATER else agent[:3]
+    def _add_speech(self, state: DebateState, agent: str, round: int, text: str) -> DebateState:
+        speech = Speech(agent, _side(state, agent), phase_of(round, self.max_turns), text)
+        debate = replace(state.debate, speeches=(*state.debate.speeches, speech))
+        return replace(state, debate=debate)
 
-    def _add_speech(self, debate: Debate, agent: str, round: int, text: str) -> Debate:
-        speech = Speech(agent, self._side(agent), phase_of(round, self.max_turns), text)
-        return replace(debate, speeches=(*debate.speeches, speech))
-
-    def _add_scripted_speech(self, debate: Debate, round: int) -> Debate:
-        """The debate after the scripted speech of a round, against a single debater."""
-        side = other_side(self.episode.side)
-        return self._add_speech(
-            debate, f"{side}_1", round, clean_speech(players.expert(debate, side))
-        )
+    def _add_scripted_speech(self, state: DebateState, round: int) -> DebateState:
+        """The state after the scripted speech of a round, against a single debater."""
+        side = other_side(state.side)
+        text = clean_speech(players.expert(state.debate, side))
+        return self._add_speech(state, f"{side}_1", round, text)
 
     def _compute_scores(self, debate: Debate) -> Scores:
         if self.judge is None:
             return rules.score(debate)
         return validate_scores(self.judge(debate)) if debate.over else _NOTHING
 
-    def _right(self) -> Mapping[str, float]:
-        """The rules' scores for the rounds so far, as if there were no others."""
-        debate = self.episode.debate
-        totals = _total_scores(rules.score(debate))
-        return {side: min(1.0, totals[side] / max(debate.share, 1e-9)) for side in SIDES}
-
     def _reward_score_change(
-        self, worth: Scores
+        self, state: DebateState, worth: Scores
     ) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
-        """The speakers' rewards for the change in worth: the team's, and each agent's own."""
-        before = self.episode.worth
-        self.episode = replace(self.episode, worth=worth)
+        """The speakers' rewards for the change to this worth: the team's, and each agent's own."""
         gained = {
-            side: {part: value - before[side].get(part, 0.0) for part, value in worth[side].items()}
+            side: {
+                part: value - state.worth[side].get(part, 0.0)
+                for part, value in worth[side].items()
+            }
             for side in SIDES
         }
         if self.reward == "cooperative":
             parts = gained["pro"]
             return {part: (gained["pro"][part] + gained["con"][part]) / 2 for part in parts}, {}
         sums = _total_scores(gained)
+        sides = {agent: _side(state, agent) for agent in self.team}
         return {}, {
-            agent: {**gained[self._side(agent)], "opponent": -sums[other_side(self._side(agent))]}
-            for agent in self.team
+            agent: {**gained[side], "opponent": -sums[other_side(side)]}
+            for agent, side in sides.items()
         }
 
-    def _score_verdict(self, agent: str, text: str) -> Outcome:
+    def _score_verdict(
+        self, state: DebateState, agent: str, text: str
+    ) -> tuple[DebateState, Outcome]:
         """Pays for the verdict of the judging agent after a round."""
-        debate = self.episode.debate
+        debate = state.debate
         team: dict[str, float] = {}
         local: dict[str, dict[str, float]] = {}
         problem, agreed = "", verdicts.WORST
@@ -315,30 +306,25 @@ class DebateEnv(TextEnv):
             worth = {
                 side: {"verdict": min(verdict[side] * debate.share, most[side])} for side in SIDES
             }
-            team, local = self._reward_score_change(worth)
-            agreed = verdicts.score_agreement(verdict, self._right())
-            self.episode = replace(self.episode, verdict=verdict)
+            team, local = self._reward_score_change(state, worth)
+            agreed = verdicts.score_agreement(verdict, _right_verdict(debate))
+            state = replace(state, worth=worth, verdict=verdict)
         local[agent] = {"agreement": agreed / self.max_turns}
-        return self._turn_outcome(agent, problem, team, local)
+        return self._end_turn(state, agent, problem, team, local)
 
-    def _record_problem(self, agent: str, problem: str) -> dict[str, str]:
-        """Keeps the problem with an answer for the next prompt; gives the errors."""
-        self.episode = replace(self.episode, notes={**self.episode.notes, agent: problem})
-        return {agent: f"malformed: {problem}"} if problem else {}
-
-    def _turn_outcome(
+    def _end_turn(
         self,
+        state: DebateState,
         agent: str,
         problem: str,
         team: dict[str, float],
         local: dict[str, dict[str, float]],
-    ) -> Outcome:
-        """The outcome of a paid turn."""
-        over = self.episode.debate.over
-        self.success = over and self.final_info(self.possible_agents[0])["success"]
-        return Outcome(
-            team=team, local=local, done=over, errors=self._record_problem(agent, problem)
-        )
+    ) -> tuple[DebateState, Outcome]:
+        """The state and the outcome of a paid turn."""
+        over = state.debate.over
+        success = over and self._result(state, self.possible_agents[0])["success"]
+        outcome = Outcome(team=team, local=local, done=over, success=success)
+        return _record_problem(state, agent, problem, outcome)
 
 
 def _check_agents(per_side: int, max_turns: int, num_agents: int | None, judge_agent: bool) -> None:
@@ -375,6 +361,28 @@ def _clean_speech(text: str) -> tuple[str, str]:
             f"only its first {MAX_WORDS} words, or {MAX_CHARS} characters, were heard",
         )
     return speech_text, ""
+
+
+def _record_problem(
+    state: DebateState, agent: str, problem: str, outcome: Outcome
+) -> tuple[DebateState, Outcome]:
+    """Keep the problem with an action for the agent's next prompt, and report it."""
+    errors = {agent: f"malformed: {problem}"} if problem else {}
+    return replace(state, notes={**state.notes, agent: problem}), outcome._replace(errors=errors)
+
+
+def _side(state: DebateState, agent: str) -> str:
+    return state.side if agent == LONE_DEBATER else agent[:3]
+
+
+def _outcome(side: str, better: str | None) -> str:
+    return DRAWN if better is None else WON if better == side else LOST
+
+
+def _right_verdict(debate: Debate) -> Mapping[str, float]:
+    """The rules' scores for the rounds so far, as if there were no others."""
+    totals = _total_scores(rules.score(debate))
+    return {side: min(1.0, totals[side] / max(debate.share, 1e-9)) for side in SIDES}
 
 
 def _is_honest(scores: Mapping[str, float]) -> bool:

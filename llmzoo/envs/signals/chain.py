@@ -41,7 +41,7 @@ class ChainState(Generic[T]):
     answer: Values | None = None
 
 
-class ChainEnv(TextEnv, Generic[T]):
+class ChainEnv(TextEnv[ChainState[T]], Generic[T]):
     """Agents in a chain, for one round. A single agent reads everything and answers.
 
     A subclass says what an agent reads (:meth:`observation`), how an answer is read (:meth:`read`) and which
@@ -66,7 +66,6 @@ class ChainEnv(TextEnv, Generic[T]):
         self.prompt_style = prompt
         self.tasks = tasks
         self.alphabet = alphabet
-        self.episode: ChainState[T]
 
     # What a subclass supplies
 
@@ -74,11 +73,11 @@ class ChainEnv(TextEnv, Generic[T]):
         """The values that an answer names; raises :class:`MalformedError`."""
         raise NotImplementedError
 
-    def solution(self) -> Values:
+    def solution(self, task: T) -> Values:
         """The right answer."""
         raise NotImplementedError
 
-    def complaint(self, answer: Values) -> str:
+    def complaint(self, task: T, answer: Values) -> str:
         """What the error says of a wrong answer."""
         raise NotImplementedError
 
@@ -96,41 +95,43 @@ class ChainEnv(TextEnv, Generic[T]):
 
     # The walk of an episode
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
-        self.episode = ChainState(self.tasks.sample(rng) if task is None else self.tasks[task])
+    def reset_task(self, rng: random.Random, task: int | str | None) -> ChainState[T]:
+        return ChainState(self.tasks.sample(rng) if task is None else self.tasks[task])
 
     def task_info(self) -> Mapping[str, Any]:
         return describe_task(self.tasks, repr(self.episode.task), self.episode.task)
 
-    def play(self, agent: str, text: str) -> Outcome:
+    def apply(
+        self, state: ChainState[T], actions: Mapping[str, str]
+    ) -> tuple[ChainState[T], Outcome]:
+        ((agent, text),) = actions.items()
         text = text[: MAX_ACTION_CHARS + 1]
         if agent != self.agents[-1]:
-            return self._send(agent, text)
+            return self._send(state, agent, text)
         try:
             answer = self.read(text)
         except MalformedError as reason:
-            return Outcome(done=True, errors={agent: f"malformed: {reason}"})
-        self.episode = replace(self.episode, answer=answer)
-        solution = self.solution()
-        self.success = answer == solution
+            return state, Outcome(done=True, errors={agent: f"malformed: {reason}"})
+        solution = self.solution(state.task)
+        solved = answer == solution
         right = sum(a == b for a, b in zip(answer, solution, strict=True)) / len(solution)
-        return Outcome(
-            team={"right": RIGHT * right, "solved": SOLVED * self.success},
+        return replace(state, answer=answer), Outcome(
+            team={"right": RIGHT * right, "solved": SOLVED * solved},
             local={agent: {"form": FORM}},
             done=True,
-            errors={} if self.success else {agent: f"wrong: {self.complaint(answer)}"},
+            errors={} if solved else {agent: f"wrong: {self.complaint(state.task, answer)}"},
+            success=solved,
         )
 
-    def _send(self, agent: str, text: str) -> Outcome:
+    def _send(self, state: ChainState[T], agent: str, text: str) -> tuple[ChainState[T], Outcome]:
         """Deliver a message to the next agent, if it can be read."""
-        messages = self.episode.messages
         try:
             message = self.alphabet.read(text)
         except MalformedError as reason:
-            self.episode = replace(self.episode, messages=(*messages, None))
-            return Outcome(errors={agent: f"malformed: {reason}"})
-        self.episode = replace(self.episode, messages=(*messages, message))
-        return Outcome(local={agent: {"form": FORM}})
+            undelivered = replace(state, messages=(*state.messages, None))
+            return undelivered, Outcome(errors={agent: f"malformed: {reason}"})
+        delivered = replace(state, messages=(*state.messages, message))
+        return delivered, Outcome(local={agent: {"form": FORM}})
 
     def expert(self, agent: str) -> str:
         return self._format_values(agent, self.expert_values(agent))
@@ -157,14 +158,16 @@ class ChainEnv(TextEnv, Generic[T]):
 
     # What an agent reads
 
-    def heard(self, agent: str) -> str | None:
+    def heard(self, state: ChainState[T], agent: str) -> str | None:
         """The message that was sent to an agent; None if there is none, or none was delivered."""
-        sent = self.episode.messages[: self.possible_agents.index(agent)]
+        sent = state.messages[: self.possible_agents.index(agent)]
         return sent[-1] if len(sent) == self.possible_agents.index(agent) and sent else None
 
-    def quote_message(self, agent: str) -> str:
+    def quote_message(self, state: ChainState[T], agent: str) -> str:
         """The message to an agent, as its prompt shows it."""
-        return self.heard(agent) or ("none" if self.prompt_style == "terse" else NOT_DELIVERED)
+        return self.heard(state, agent) or (
+            "none" if self.prompt_style == "terse" else NOT_DELIVERED
+        )
 
     def how_to_write(self, following: str) -> str:
         """How to write a message, in a sentence or two."""

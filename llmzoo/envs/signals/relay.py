@@ -61,7 +61,7 @@ from typing import Any, Literal
 from llmzoo.envs.argument_checks import check_range
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.signals import code
-from llmzoo.envs.signals.chain import ChainEnv, Values
+from llmzoo.envs.signals.chain import ChainEnv, ChainState, Values
 from llmzoo.envs.signals.code import format_digits
 from llmzoo.envs.tasks import generate_tasks
 from llmzoo.errors import ConfigError
@@ -151,21 +151,21 @@ class Relay(ChainEnv[RelayTask]):
     def write(self, values: Values) -> str:
         return format_digits(values)
 
-    def solution(self) -> Values:
-        return apply_tables(self.episode.task.secret, self.episode.task.tables)
+    def solution(self, task: RelayTask) -> Values:
+        return apply_tables(task.secret, task.tables)
 
-    def complaint(self, answer: Values) -> str:
+    def complaint(self, task: RelayTask, answer: Values) -> str:
         return "not what the tables make of the secret"
 
     def expert_values(self, agent: str) -> Values:
         """What an agent knows of the secret after its own table."""
         task = self.episode.task
-        number = self.possible_agents.index(agent)
-        if number == 0:
-            return apply_tables(task.secret, self._tables(agent))
-        message = self.heard(agent)
+        tables = self._tables(task, agent)
+        if agent == self.possible_agents[0]:
+            return apply_tables(task.secret, tables)
+        message = self.heard(self.episode, agent)
         meant = self.alphabet.decode(message, self.length, self.values) if message else None
-        return apply_tables(meant or (0,) * self.length, self._tables(agent))
+        return apply_tables(meant or (0,) * self.length, tables)
 
     def confuse_values(self, values: Values, rng: random.Random) -> Values:
         """The values with one of them changed."""
@@ -177,27 +177,27 @@ class Relay(ChainEnv[RelayTask]):
         task = self.episode.task
         return f"secret: {format_digits(task.secret)}\ntables: {' '.join(map(format_digits, task.tables))}"
 
-    def observation(self, agent: str) -> str:
-        return self._terse(agent) if self.prompt_style == "terse" else self._full_prompt(agent)
+    def observation(self, state: ChainState[RelayTask], agent: str) -> str:
+        prompt = self._terse if self.prompt_style == "terse" else self._full_prompt
+        return prompt(state, agent)
 
-    def _tables(self, agent: str) -> tuple[Values, ...]:
+    def _tables(self, task: RelayTask, agent: str) -> tuple[Values, ...]:
         """The tables that an agent reads."""
-        tables = self.episode.task.tables
         number = self.possible_agents.index(agent)
         if len(self.possible_agents) == 1:
-            return tables
-        return tables[number - 1 : number] if number else ()
+            return task.tables
+        return task.tables[number - 1 : number] if number else ()
 
-    def _terse(self, agent: str) -> str:
+    def _terse(self, state: ChainState[RelayTask], agent: str) -> str:
         lines = [f"relay {agent.partition('_')[0]}"]
-        lines += [f"table {format_digits(table)}" for table in self._tables(agent)]
+        lines += [f"table {format_digits(table)}" for table in self._tables(state.task, agent)]
         if agent == self.possible_agents[0]:
-            lines += [f"secret {format_digits(self.episode.task.secret)}"]
+            lines += [f"secret {format_digits(state.task.secret)}"]
         else:
-            lines += [f"message {self.quote_message(agent)}"]
+            lines += [f"message {self.quote_message(state, agent)}"]
         return "\n".join([*lines, "answer", ""])
 
-    def _full_prompt(self, agent: str) -> str:
+    def _full_prompt(self, state: ChainState[RelayTask], agent: str) -> str:
         agents = self.possible_agents
         number = agents.index(agent)
         digits_of = code.describe_digits(self.length, self.values)
@@ -216,10 +216,12 @@ class Relay(ChainEnv[RelayTask]):
             ]
         lines += [""]
         if number == 0:
-            lines += [f"The secret: {format_digits(self.episode.task.secret)}"]
+            lines += [f"The secret: {format_digits(state.task.secret)}"]
         else:
-            lines += [f"The message of {agents[number - 1]}: {self.quote_message(agent)}"]
-        lines += [f"{_name(agents)}: {_in_words(table)}" for table in self._tables(agent)]
+            lines += [f"The message of {agents[number - 1]}: {self.quote_message(state, agent)}"]
+        lines += [
+            f"{_name(agents)}: {_in_words(table)}" for table in self._tables(state.task, agent)
+        ]
         lines += [""]
         if agent == agents[-1]:
             lines += [

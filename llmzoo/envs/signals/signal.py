@@ -70,7 +70,7 @@ from typing import Any, Literal
 from llmzoo.envs.argument_checks import check_choice, check_range
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.signals import code
-from llmzoo.envs.signals.chain import ChainEnv, Values
+from llmzoo.envs.signals.chain import ChainEnv, ChainState, Values
 from llmzoo.envs.signals.code import format_digits
 from llmzoo.envs.symmetry_keys import sorted_key
 from llmzoo.envs.tasks import generate_tasks
@@ -184,11 +184,11 @@ class Signal(ChainEnv[SignalTask]):
     def write(self, values: Values) -> str:
         return format_digits(values) if self.prompt_style == "terse" else describe_object(values)
 
-    def solution(self) -> Values:
-        return self.episode.task.target
+    def solution(self, task: SignalTask) -> Values:
+        return task.target
 
-    def complaint(self, answer: Values) -> str:
-        if answer not in self.episode.task.offered:
+    def complaint(self, task: SignalTask, answer: Values) -> str:
+        if answer not in task.offered:
             return "not one of the objects"
         return "not the target"
 
@@ -197,7 +197,7 @@ class Signal(ChainEnv[SignalTask]):
         task = self.episode.task
         if agent != "listener_1":
             return task.target
-        message = self.heard(agent)
+        message = self.heard(self.episode, agent)
         meant = self.alphabet.decode(message, self.attributes, self.values) if message else None
         if meant is None:
             return task.offered[0]
@@ -210,21 +210,22 @@ class Signal(ChainEnv[SignalTask]):
         task = self.episode.task
         return f"objects: {self._format_objects(task.seen)}\ntarget: {self.write(task.target)}"
 
-    def observation(self, agent: str) -> str:
-        return self._terse(agent) if self.prompt_style == "terse" else self._full_prompt(agent)
+    def observation(self, state: ChainState[SignalTask], agent: str) -> str:
+        prompt = self._terse if self.prompt_style == "terse" else self._full_prompt
+        return prompt(state, agent)
 
-    def _terse(self, agent: str) -> str:
-        task = self.episode.task
+    def _terse(self, state: ChainState[SignalTask], agent: str) -> str:
+        task = state.task
         if agent == "listener_1":
-            things, message = task.offered, f"message {self.quote_message(agent)}"
+            things, message = task.offered, f"message {self.quote_message(state, agent)}"
         else:
             things, message = task.seen, f"target {format_digits(task.target)}"
         return (
             f"signal {agent.partition('_')[0]}\n{self._format_objects(things)}\n{message}\nanswer\n"
         )
 
-    def _full_prompt(self, agent: str) -> str:
-        task = self.episode.task
+    def _full_prompt(self, state: ChainState[SignalTask], agent: str) -> str:
+        task = state.task
         if agent == "speaker_0":
             return (
                 "You are speaker_0 in a signalling game. You and listener_1 see the same objects. Only "
@@ -240,7 +241,7 @@ class Signal(ChainEnv[SignalTask]):
                 "You and speaker_0 see the same objects. Only speaker_0 sees which one is the target. It "
                 "wrote you a message made of letters. Name the target.\n\n"
             )
-            known = f"The message: {self.quote_message(agent)}."
+            known = f"The message: {self.quote_message(state, agent)}."
         things = task.offered if agent == "listener_1" else task.seen
         return (
             f"You are {agent} in a signalling game. {message}The objects: {self._format_objects(things)}.\n{known}"

@@ -42,7 +42,7 @@ class WritingState:
     rewards: Mapping[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
 
 
-class TwoAuthors(TextEnv):
+class TwoAuthors(TextEnv[WritingState]):
     """Two authors of one text, or one author of both parts.
 
     A subclass names its agents, its thresholds, its words and its ``public_set``.
@@ -90,60 +90,59 @@ class TwoAuthors(TextEnv):
         self.reward = reward
         self.tasks = self.public_set.load(source, on_bad_record).task_list(canonical, split)
         self.fallback = self.tasks.fallback
-        self.episode: WritingState
 
     # Implementation of TextEnv
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> WritingState:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
         bare = replace(chosen, title="", text="")
         every = (
             wording.task_prompt(self.wording, self.form, bare, author) for author in (None, 0, 1)
         )
         source = measure_source(chosen.title, chosen.text, self.standard, "\n".join(every))
-        self.episode = WritingState(chosen, source)
+        return WritingState(chosen, source)
 
     def task_info(self) -> Mapping[str, Any]:
         best = self.team_weight * MAXIMUM
         about = describe_task(self.tasks, canonical(self.episode.task), self.episode.task)
         return {**about, "fallback": self.fallback, "best_return": best}
 
-    def play_together(self, texts: Mapping[str, str]) -> Outcome:
-        before = self.episode
+    def apply(
+        self, state: WritingState, actions: Mapping[str, str]
+    ) -> tuple[WritingState, Outcome]:
         parts: list[str] = []
         errors: dict[str, str] = {}
         for agent in self.possible_agents:
-            read, error = self._read(texts[agent])
+            read, error = self._read(actions[agent])
             parts += read
             if error:
                 errors[agent] = f"malformed: {error}"
         first, second = parts
-        judgement = judge(first, second, before.source, self.form, self.standard, read=not errors)
+        judgement = judge(first, second, state.source, self.form, self.standard, read=not errors)
         if judgement.read and judgement.structure.failed:
             stage = judgement.structure.failed
             errors = dict.fromkeys(self.possible_agents, f"failed at the stage {stage!r}")
         worth = judgement.worth(self.reward)
-        paid = {name: worth[name] - before.rewards[name] for name in PARTS}
-        self.success = judgement.success
+        paid = {name: worth[name] - state.rewards[name] for name in PARTS}
         last = {
             agent: truncate(replace_surrogates(text), wording.MAX_OWN_CHARS)
-            for agent, text in texts.items()
+            for agent, text in actions.items()
         }
-        self.episode = replace(before, last=last, errors=errors, judgement=judgement, rewards=worth)
-        return Outcome(team=paid, done=self.success, errors=errors)
+        state = replace(state, last=last, errors=errors, judgement=judgement, rewards=worth)
+        solved = judgement.success
+        return state, Outcome(team=paid, done=solved, errors=errors, success=solved)
 
-    def observation(self, agent: str) -> str:
-        draft = self.episode
+    def observation(self, state: WritingState, agent: str) -> str:
         author = None if agent == AUTHOR else self.authors.index(agent)
-        lines = [wording.task_prompt(self.wording, self.form, draft.task, author), ""]
-        if draft.judgement is not None:
+        lines = [wording.task_prompt(self.wording, self.form, state.task, author), ""]
+        if state.judgement is not None:
             turn = min(self.turn + 1, self.max_turns)
-            if not draft.judgement.read:
-                others = [f"{author_name}: {error}" for author_name, error in draft.errors.items()]
-                heard = draft.errors.get(agent) or f"no stage was paid ({'; '.join(others)})"
+            if not state.judgement.read:
+                others = [f"{author_name}: {error}" for author_name, error in state.errors.items()]
+                heard = state.errors.get(agent) or f"no stage was paid ({'; '.join(others)})"
             else:
-                heard = wording.feedback_text(self.wording, self.form, draft.judgement, author)
-            lines += [wording.revision_prompt(turn, self.max_turns, draft.last[agent], heard), ""]
+                heard = wording.feedback_text(self.wording, self.form, state.judgement, author)
+            lines += [wording.revision_prompt(turn, self.max_turns, state.last[agent], heard), ""]
         return "\n".join([*lines, "Your answer:"])
 
     def expert(self, agent: str) -> str:

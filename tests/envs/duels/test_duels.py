@@ -33,7 +33,7 @@ def expert(env, agent):
 
 
 def at_random(env, agent):
-    names = env.choices(agent).names
+    names = env.choices(env.episode, agent).names
     return random.Random(f"{env.board()}{env.episode.seed}").choice(names)
 
 
@@ -42,7 +42,7 @@ def test_the_random_player_makes_every_legal_move_and_no_other(id):
     env = llmzoo.make(id)
     env.reset(seed=3)
     agent = env.agent_selection
-    names = env.unwrapped.choices(agent).names
+    names = env.unwrapped.choices(env.unwrapped.episode, agent).names
     policy = llmzoo.policies.load("random")
     requests = [
         llmzoo.policies.PolicyRequest(agent=agent, observation="", env=env, seed=seed)
@@ -79,10 +79,8 @@ def test_prompts_do_not_show_the_other_card(prompt):
     env = llmzoo.make("kuhn_poker_v0", prompt=prompt).unwrapped
     for own in "JQK":
         others = [c for c in "JQK" if c != own]
-        first = {env.with_state(KuhnState(own + c)).observation("player_0") for c in others}
-        second = {
-            env.with_state(KuhnState(c + own, ("bet",))).observation("player_1") for c in others
-        }
+        first = {env.with_state(KuhnState(own + c)).observe("player_0") for c in others}
+        second = {env.with_state(KuhnState(c + own, ("bet",))).observe("player_1") for c in others}
         assert len(first) == len(second) == 1
 
 
@@ -104,7 +102,7 @@ def test_a_prompt_is_that_of_its_information_state(id, prompt):
         done.add(id_of(node))
         waiting += node.children
         if node.player is not None:
-            text = env.with_state(node.state).observation(f"player_{node.player}")
+            text = env.with_state(node.state).observe(f"player_{node.player}")
             key = (node.player, node.information)
             assert states.setdefault(key, text) == text
             assert seen.setdefault(text, key) == key

@@ -110,7 +110,7 @@ class NegotiationState:
         return sum(number == player for number, _ in self.actions)
 
 
-class Negotiation(TextEnv):
+class Negotiation(TextEnv[NegotiationState]):
     """Two players who divide things that are worth different amounts to them."""
 
     metadata: dict[str, Any] = {
@@ -146,55 +146,38 @@ class Negotiation(TextEnv):
         self.illegal_penalty = illegal_penalty
         name = f"negotiation, total {total}"
         self.tasks = generate_tasks(sample_scenario, canonical, split=split, name=name, total=total)
-        self.episode: NegotiationState
 
     # The walk of an episode
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
-        self.episode = NegotiationState(
-            self.tasks.sample(rng) if task is None else self.tasks[task]
-        )
+    def reset_task(self, rng: random.Random, task: int | str | None) -> NegotiationState:
+        return NegotiationState(self.tasks.sample(rng) if task is None else self.tasks[task])
 
     def task_info(self) -> Mapping[str, Any]:
         scenario = self.episode.scenario
         return describe_task(self.tasks, repr(scenario), scenario)
 
-    def play(self, agent: str, text: str) -> Outcome:
+    def apply(
+        self, state: NegotiationState, actions: Mapping[str, str]
+    ) -> tuple[NegotiationState, Outcome]:
+        ((agent, text),) = actions.items()
         player = PLAYERS.index(agent)
-        state = self.episode
         refused = {number: why for number, why in state.refused.items() if number != player}
         try:
-            answer = self._read(text)
+            answer = self._read(state, text)
             if answer.share is None and state.last_offer(1 - player) is None:
                 raise MalformedError(f"there is no offer of {PLAYERS[1 - player]} to accept")
         except MalformedError as reason:
             refused[player] = str(reason)
-            self.episode = replace(state, actions=(*state.actions, (player, None)), refused=refused)
+            state = replace(state, actions=(*state.actions, (player, None)), refused=refused)
             parts = {agent: {"illegal": -self.illegal_penalty}}
-            return Outcome(local=parts, errors={agent: f"malformed: {reason}"})
-        self.episode = replace(state, actions=(*state.actions, (player, answer)), refused=refused)
-        return Outcome() if answer.share is not None else self._close_deal(player)
+            return state, Outcome(local=parts, errors={agent: f"malformed: {reason}"})
+        state = replace(state, actions=(*state.actions, (player, answer)), refused=refused)
+        return (state, Outcome()) if answer.share is not None else _close_deal(state, player)
 
-    def _close_deal(self, accepting: int) -> Outcome:
-        """Pay both players for the last offer of the other player."""
-        scenario = self.episode.scenario
-        taken = self.episode.last_offer(1 - accepting)
-        assert taken is not None
-        division = taken if accepting == 1 else scenario.rest(taken)
-        self.episode = replace(self.episode, division=division)
-        self.success = scenario.is_efficient(division)
-        paid = scenario.payoffs(division)
-        return Outcome(
-            team={"joint": sum(paid) / scenario.most()},
-            local={a: {"deal": p / scenario.total} for a, p in zip(PLAYERS, paid, strict=True)},
-            done=True,
-        )
-
-    def _read(self, text: str) -> NegotiationAnswer:
-        pool = self.episode.scenario.pool
+    def _read(self, state: NegotiationState, text: str) -> NegotiationAnswer:
         if self.prompt_style == "terse":
-            return answers.parse_terse_answer(text, pool)
-        return answers.parse_answer(text, pool, self.message_chars)
+            return answers.parse_terse_answer(text, state.scenario.pool)
+        return answers.parse_answer(text, state.scenario.pool, self.message_chars)
 
     def final_info(self, agent: str) -> Mapping[str, Any]:
         scenario, division = self.episode.scenario, self.episode.division
@@ -209,61 +192,42 @@ class Negotiation(TextEnv):
 
     # What a player reads
 
-    def observation(self, agent: str) -> str:
-        player = PLAYERS.index(agent)
-        return self._terse(player) if self.prompt_style == "terse" else self._full_prompt(player)
+    def observation(self, state: NegotiationState, agent: str) -> str:
+        prompt = self._terse if self.prompt_style == "terse" else self._full_prompt
+        return prompt(state, PLAYERS.index(agent))
 
-    def _full_prompt(self, player: int) -> str:
-        scenario, partner = self.episode.scenario, PLAYERS[1 - player]
+    def _full_prompt(self, state: NegotiationState, player: int) -> str:
+        scenario, partner = state.scenario, PLAYERS[1 - player]
         parts = [
-            f"You are {PLAYERS[player]}. You and {partner} divide {self._things()}.",
-            f"{self._worths(player)} Everything together is worth {scenario.total} to you, and {scenario.total} to "
-            f"{partner} as well. You do not know what a book, a hat and a ball are worth to {partner}.",
+            f"You are {PLAYERS[player]}. You and {partner} divide {_things(scenario)}.",
+            f"{_worths(scenario, player)} Everything together is worth {scenario.total} to you, and "
+            f"{scenario.total} to {partner} as well. You do not know what a book, a hat and a ball are worth to {partner}.",
             "If one of you accepts an offer of the other, each is paid what its share is worth. Without a "
             "deal, both are paid nothing.",
-            "\n".join(self._history(player)),
+            "\n".join(_history(state, player)),
         ]
-        if self.episode.division is not None:
+        if state.division is not None:
             return "\n\n".join([*parts, "The negotiation is over."])
-        left = [self._answers_left(number) for number in (player, 1 - player)]
+        left = [self._answers_left(state, number) for number in (player, 1 - player)]
         if not left[0]:
             return "\n\n".join([*parts, "You have no answers left."])
         parts += [f"Answers left: you {left[0]}, {partner} {left[1]}."]
-        if player in self.episode.refused:
-            parts += [f"Your last answer was not delivered: {self.episode.refused[player]}."]
+        if player in state.refused:
+            parts += [f"Your last answer was not delivered: {state.refused[player]}."]
         how = f'End with a line "Offer: {EXAMPLE}" that names what you want for yourself; {partner} gets the rest.'
         if self.message_chars:
             how = (
                 f"You may write to {partner} first, at most {self.message_chars} characters. {how}"
             )
-        if self.episode.last_offer(1 - player) is not None:
+        if state.last_offer(1 - player) is not None:
             how += f' Or end with the line "{ACCEPT}", if you take the last offer of {partner}.'
         return "\n\n".join([*parts, how])
 
-    def _history(self, player: int) -> list[str]:
-        """The offers and messages so far, in lines."""
-        lines = []
-        for number, answer in self.episode.actions:
-            name = "You" if number == player else PLAYERS[number]
-            if answer is None:
-                lines += [f"{name}: nothing that was delivered"]
-            elif answer.share is None:
-                lines += [f"{name}: accepted"]
-            else:
-                rest = format_share(self.episode.scenario.rest(answer.share))
-                to = PLAYERS[1 - number] if number == player else "you"
-                lines += [f"{name}: {format_share(answer.share)}, and {rest} for {to}"]
-            if answer is not None and answer.message:
-                lines += [quote_message(answer.message)]
-        return ["The offers so far:", *lines] if lines else ["No offer has been made."]
-
-    def _terse(self, player: int) -> str:
-        state = self.episode
-        pool, worths = (
-            format_digits(state.scenario.pool),
-            " ".join(map(str, state.scenario.worths[player])),
-        )
-        lines = [f"divide {player} pool {pool} worth {worths} left {self._answers_left(player)}"]
+    def _terse(self, state: NegotiationState, player: int) -> str:
+        pool = format_digits(state.scenario.pool)
+        worths = " ".join(map(str, state.scenario.worths[player]))
+        left = self._answers_left(state, player)
+        lines = [f"divide {player} pool {pool} worth {worths} left {left}"]
         for number, answer in state.actions:
             action = "refused" if answer is None else "accept"
             if answer is not None and answer.share is not None:
@@ -271,24 +235,16 @@ class Negotiation(TextEnv):
             lines += [f"{'I' if number == player else 'you'} {action}"]
         return "\n".join([*lines, "answer "])
 
-    def _things(self) -> str:
-        books, hats, balls = map(format_count, self.episode.scenario.pool, KINDS)
-        return f"{books}, {hats} and {balls}"
-
-    def _worths(self, player: int) -> str:
-        worths = zip(KINDS, self.episode.scenario.worths[player], strict=True)
-        book, hat, ball = (f"a {kind} is worth {worth}" for kind, worth in worths)
-        return f"To you, {book}, {hat} and {ball}."
-
-    def _answers_left(self, player: int) -> int:
-        return self.max_turns - self.episode.action_count(player)
+    def _answers_left(self, state: NegotiationState, player: int) -> int:
+        return self.max_turns - state.action_count(player)
 
     # For people and scripts
 
     def board(self) -> str:
         scenario = self.episode.scenario
         worths = [f"{a}: worths {w}" for a, w in zip(PLAYERS, scenario.worths, strict=True)]
-        return "\n".join([f"{self._things()}; of {', '.join(KINDS)}", *worths, *self._history(2)])
+        things = f"{_things(scenario)}; of {', '.join(KINDS)}"
+        return "\n".join([things, *worths, *_history(self.episode, 2)])
 
     def expert(self, agent: str) -> str:
         return self._format_action(players.expert(self._view(agent)))
@@ -304,7 +260,7 @@ class Negotiation(TextEnv):
             scenario,
             player,
             None if asked is None else scenario.rest(asked),
-            self._answers_left(player),
+            self._answers_left(self.episode, player),
             self.max_turns,
         )
 
@@ -312,6 +268,49 @@ class Negotiation(TextEnv):
         if self.prompt_style == "terse":
             return ACCEPT.lower() if share is None else format_digits(share)
         return ACCEPT if share is None else f"Offer: {format_share(share)}"
+
+
+def _close_deal(state: NegotiationState, accepting: int) -> tuple[NegotiationState, Outcome]:
+    """Pay both players for the last offer of the other player."""
+    scenario, taken = state.scenario, state.last_offer(1 - accepting)
+    assert taken is not None
+    division = taken if accepting == 1 else scenario.rest(taken)
+    paid = scenario.payoffs(division)
+    return replace(state, division=division), Outcome(
+        team={"joint": sum(paid) / scenario.most()},
+        local={a: {"deal": p / scenario.total} for a, p in zip(PLAYERS, paid, strict=True)},
+        done=True,
+        success=scenario.is_efficient(division),
+    )
+
+
+def _things(scenario: Scenario) -> str:
+    books, hats, balls = map(format_count, scenario.pool, KINDS)
+    return f"{books}, {hats} and {balls}"
+
+
+def _worths(scenario: Scenario, player: int) -> str:
+    worths = zip(KINDS, scenario.worths[player], strict=True)
+    book, hat, ball = (f"a {kind} is worth {worth}" for kind, worth in worths)
+    return f"To you, {book}, {hat} and {ball}."
+
+
+def _history(state: NegotiationState, player: int) -> list[str]:
+    """The offers and messages so far, in lines, as a player reads them."""
+    lines = []
+    for number, answer in state.actions:
+        name = "You" if number == player else PLAYERS[number]
+        if answer is None:
+            lines += [f"{name}: nothing that was delivered"]
+        elif answer.share is None:
+            lines += [f"{name}: accepted"]
+        else:
+            rest = format_share(state.scenario.rest(answer.share))
+            to = PLAYERS[1 - number] if number == player else "you"
+            lines += [f"{name}: {format_share(answer.share)}, and {rest} for {to}"]
+        if answer is not None and answer.message:
+            lines += [quote_message(answer.message)]
+    return ["The offers so far:", *lines] if lines else ["No offer has been made."]
 
 
 raw_env = Negotiation

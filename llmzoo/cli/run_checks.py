@@ -34,23 +34,14 @@ def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, AgentPlan]
     check_learner_args(config.learner, config.learner_args, saved=saved)
     check_agent_learners(config.learner, config.agent_args)
     try:
-        sampling = config.sampling()
+        settings = config.agent_settings()
     except ValueError as error:
         raise ConfigError(str(error)) from error
     agents = _env_agents(config)
     arrangements = ("shared", "separate", "lora", *agents)
     if isinstance(config.policies, str) and config.policies not in arrangements:
         raise UnknownNameError("policies", config.policies, arrangements)
-    planned = plan_policies(
-        agents,
-        config.policies,
-        model=config.model,
-        others=config.others,
-        sampling=sampling,
-        chat=config.chat(),
-        agent_args=config.agent_args,
-        model_args=config.model_args,
-    )
+    planned = plan_policies(agents, settings)
     # what imports torch comes after cheaper mistakes
     from llmzoo.learners.make import build_learner
     from llmzoo.training.tracking import check_trackers

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -86,24 +85,13 @@ def _build_plan(config: FitConfig, agents: list[str], env_args: Mapping[str, Any
         env_args={"split": "train", **env_args},
         open_policies="llmzoo.runs.policy_loading:load_policies",
         agents=agents,
-        policies=config.policies,
-        model=config.model,
-        others=config.others,
-        sampling=asdict(config.sampling()),
-        chat=asdict(config.chat()),
-        agent_args=config.agent_args,
-        model_args=config.model_args,
-        precision=config.precision,
-        gradient_checkpointing=config.gradient_checkpointing,
-        compile=config.compile,
-        lora_args=config.lora_args,
+        settings=config.agent_settings(),
         cohorts=config.cohorts,
         workers=config.workers,
         parallel=config.parallel,
         cpu_offload=config.cpu_offload,
         total_steps=config.steps,
         folder=os.getcwd(),
-        trust_remote_code=config.trust_remote_code,
     )
 
 

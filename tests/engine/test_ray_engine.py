@@ -45,7 +45,7 @@ def plan(folders):
         learner_args={**OPTIONS, "folder": str(folders / "orders")},
         env="ray_toys:Visited",
         env_args={"split": "train", "folder": str(folders / "orders")},
-        open_policies="llmzoo.runs.policy_loading:load_policies",
+        policy_loader="llmzoo.runs.policy_loading:load_policies",
         agents=["writer_0", "writer_1"],
         policies="shared",
         model=str(folders / "model"),

@@ -26,14 +26,14 @@ from llmzoo.policies.transformers import TransformersPolicy
 class Plan:
     """A run in names and numbers. Paths are relative to ``folder`` on machines that have it.
 
-    ``open_policies``: the function that loads the policies, as ``"module:function"``.
+    ``policy_loader``: the function that loads the policies, as ``"module:function"``.
     """
 
     learner: str
     learner_args: Mapping[str, Any]
     env: str
     env_args: Mapping[str, Any]
-    open_policies: str
+    policy_loader: str
     agents: Sequence[str]
     policies: Mapping[str, str] | str
     model: str
@@ -72,7 +72,7 @@ class Plan:
     ) -> tuple[dict[str, Policy], dict[str, TransformersPolicy]]:
         """The policy of every agent, and those that learn; ``only``: see ``runs.policy_loading.load_policies``."""
         policies: tuple[dict[str, Policy], dict[str, TransformersPolicy]] = registry.load_object(
-            self.open_policies
+            self.policy_loader
         )(
             self.agents,
             self.policies,

@@ -39,8 +39,8 @@ def open_engine(
 ) -> Iterator[Engine]:
     """The engine of a run. The processes that it starts end with the context.
 
-    ``policies``: those that learn. ``env_args``: all arguments of the environment but its split.
-    ``folder``: of the run. ``example``: an environment of the run.
+    ``policies``: those that learn. ``env_args``: all arguments of the environment except its split.
+    ``folder``: the run's folder. ``example``: an environment of the run.
     """
     if config.engine == "local":
         engine_class = OffPolicyEngine if config.max_off_policy_steps else LocalEngine
@@ -68,10 +68,10 @@ def open_engine(
     from llmzoo.engine.ray.engine import ray_engine
 
     plan = _build_plan(config, list(agent_policies), env_args)
-    ray = ray_args(config.engine_args)
+    ray_options = ray_args(config.engine_args)
     lag = config.max_off_policy_steps
     with ray_engine(
-        plan, ray, learner, policies, agent_policies, max_off_policy_steps=lag
+        plan, ray_options, learner, policies, agent_policies, max_off_policy_steps=lag
     ) as engine:
         yield engine
 
@@ -83,7 +83,7 @@ def _build_plan(config: FitConfig, agents: list[str], env_args: Mapping[str, Any
         learner_args=config.learner_args,
         env=config.env,
         env_args={"split": "train", **env_args},
-        open_policies="llmzoo.runs.policy_loading:load_policies",
+        policy_loader="llmzoo.runs.policy_loading:load_policies",
         agents=agents,
         settings=config.agent_settings(),
         cohorts=config.cohorts,
@@ -101,7 +101,7 @@ def check_engine(
     env: str | Callable[[], AECEnv],
     policies: Mapping[str, Policy] | None,
 ) -> None:
-    """Refuse objects that other processes cannot make themselves, and Ray inside torchrun."""
+    """Refuse Ray inside torchrun, and objects that its processes would have to build themselves."""
     if config.engine == "local":
         return
     if ranks.world_size() > 1:
@@ -115,9 +115,11 @@ def check_engine(
     )
     for value, what, instead in objects:
         if not isinstance(value, str):
-            raise ConfigError(f"engine='ray' makes its own in each process, not {what}: {instead}")
+            raise ConfigError(
+                f"engine='ray' builds its objects in each process and cannot use {what}: give {instead}"
+            )
     if policies is not None:
         raise ConfigError(
-            "engine='ray' makes its own policies in each process, not from objects: give model, "
-            "policies and agent_args"
+            "engine='ray' builds its policies in each process and cannot use policies given as objects: "
+            "give the settings model, policies and agent_args"
         )

@@ -47,7 +47,7 @@ def plan(folders):
         learner_args={**OPTIONS, "folder": str(folders / "orders")},
         env="ray_toys:Visited",
         env_args={"split": "train", "folder": str(folders / "orders")},
-        open_policies="llmzoo.runs.policy_loading:load_policies",
+        policy_loader="llmzoo.runs.policy_loading:load_policies",
         agents=["writer_0", "writer_1"],
         settings=AgentSettings(model=str(folders / "model"), sampling=Sampling(max_new_tokens=3)),
         cohorts=1,

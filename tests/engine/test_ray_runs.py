@@ -261,7 +261,7 @@ def test_each_batch_is_played_by_weights_of_bounded_age(cluster, folder):
         learner_args={"learning_rate": 1e-2},
         env="toy_envs:Parities",
         env_args={"split": "train"},
-        open_policies="llmzoo.runs.policy_loading:load_policies",
+        policy_loader="llmzoo.runs.policy_loading:load_policies",
         agents=["writer_0", "writer_1"],
         settings=AgentSettings(model=folder, sampling=Sampling(max_new_tokens=3)),
         cohorts=1,

@@ -110,7 +110,7 @@ def test_workers_of_ray_have_them(model):
         learner_args={},
         env="sudoku_v0",
         env_args={},
-        open_policies="llmzoo.runs.policy_loading:load_policies",
+        policy_loader="llmzoo.runs.policy_loading:load_policies",
         agents=AGENTS,
         settings=AgentSettings(model=model, sampling=RUN, chat=config.chat(), agent_args=OWN),
         cohorts=1,

@@ -24,14 +24,14 @@ from llmzoo.policies.transformers import TransformersPolicy
 class Plan:
     """A run in names and numbers. Paths are relative to ``folder`` on machines that have it.
 
-    ``open_policies``: the function that loads the policies, as ``"module:function"``.
+    ``policy_loader``: the function that loads the policies, as ``"module:function"``.
     """
 
     learner: str
     learner_args: Mapping[str, Any]
     env: str
     env_args: Mapping[str, Any]
-    open_policies: str
+    policy_loader: str
     agents: Sequence[str]
     settings: AgentSettings
     cohorts: int
@@ -59,7 +59,7 @@ class Plan:
         self, only: str | None = None
     ) -> tuple[dict[str, Policy], dict[str, TransformersPolicy]]:
         """The policy of every agent, and those that learn; ``only``: see ``runs.policy_loading.load_policies``."""
-        load = registry.load_object(self.open_policies)
+        load = registry.load_object(self.policy_loader)
         policies: tuple[dict[str, Policy], dict[str, TransformersPolicy]] = load(
             self.agents, self.settings, only=only
         )

@@ -127,13 +127,13 @@ def _episode(id: str) -> str:
             shown = [*shown[:_MOST_LINES], f"({len(shown) - _MOST_LINES} more lines)"]
         rewards = ", ".join(f"{a} {r:.2f}" for a, r in env.rewards.items() if r)
         lines += [f"[{agent}]", *shown, *([f"[paid] {rewards}"] if rewards else []), ""]
-    ended = "solved" if info["success"] else "not solved"
+    ended = "solve it" if info["success"] else "do not solve it"
     picture = f"![An episode played by noisy experts](../images/{slug(id)}.gif)\n\n" * (
         id in ANIMATED
     )
     body = "\n".join(lines).rstrip()
     return (
-        f"{picture}The experts (`llmzoo.scripted_expert`) play test task 0, which ends {ended}:\n\n"
+        f"{picture}The experts (`llmzoo.scripted_expert`) play test task 0 and {ended}:\n\n"
         f"````text\n{body}\n````"
     )
 
@@ -150,9 +150,9 @@ def _baselines(id: str) -> list[str]:
     return [
         "## Baselines",
         f"{played} Default arguments; success and returns with 95% intervals. The embedded model "
-        "[`tiny`](../embedded_model.md) samples at temperature 1 and knows some of these games; "
-        "[`smollm2`](../models.md) samples at 0.7 with at most 128 new tokens, and plays fewer tasks; it played "
-        "before 28 November 2026, when many prompts were reworded.",
+        "[`tiny`](../embedded_model.md) samples at temperature 1 and was trained on some of these environments; "
+        "[`smollm2`](../models.md) samples at 0.7 with at most 128 new tokens, and plays fewer tasks. Its rows "
+        "were measured before 28 November 2026, when many prompts were reworded.",
         rows,
         "`python docs/baselines.py` writes these rows. To play the same tasks with a model behind an endpoint:",
         f"```text\n{command(id)}\n```",

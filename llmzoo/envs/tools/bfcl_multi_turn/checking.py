@@ -74,7 +74,8 @@ def first_wrong_turn(
     for number, (turn_steps, truth, truth_calls) in enumerate(turns):
         for calls in turn_steps:
             responses = count_responses(execute(calls, world), responses)
-        verdict = check_turn(world, responses, truth, silent=not any(turn_steps))
-        if truth_calls and not verdict.valid:
+        if not truth_calls:
+            continue
+        if not check_turn(world, responses, truth, silent=not any(turn_steps)).valid:
             return number
     return None

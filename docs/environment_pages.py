@@ -150,9 +150,9 @@ def _baselines(id: str) -> list[str]:
     return [
         "## Baselines",
         f"{played} Default arguments; success and returns with 95% intervals. The embedded model "
-        "[`tiny`](../embedded_model.md) samples at temperature 1 and was trained on some of the environments; "
-        "[`smollm2`](../models.md) samples at 0.7 with at most 128 new tokens, and plays fewer tasks; it played "
-        "before 28 November 2026, when many prompts were reworded.",
+        "[`tiny`](../embedded_model.md) samples at temperature 1 and was trained on some of these environments; "
+        "[`smollm2`](../models.md) samples at 0.7 with at most 128 new tokens, and plays fewer tasks. Its rows "
+        "were measured before 28 November 2026, when many prompts were reworded.",
         rows,
         "`python docs/baselines.py` writes these rows. To play the same tasks with a model behind an endpoint:",
         f"```text\n{command(id)}\n```",

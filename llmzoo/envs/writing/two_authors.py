@@ -60,8 +60,8 @@ class TwoAuthors(TextEnv):
     }
     authors: ClassVar[tuple[str, str]]
     public_set: PublicSet[WritingTask]
-    form: ClassVar[StructureThresholds]
-    standard: ClassVar[GroundingStandard]
+    structure_thresholds: ClassVar[StructureThresholds]
+    grounding_standard: ClassVar[GroundingStandard]
     wording: ClassVar[Wording]
 
     def __init__(
@@ -98,9 +98,12 @@ class TwoAuthors(TextEnv):
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
         bare = replace(chosen, title="", text="")
         every = (
-            wording.task_prompt(self.wording, self.form, bare, author) for author in (None, 0, 1)
+            wording.task_prompt(self.wording, self.structure_thresholds, bare, author)
+            for author in (None, 0, 1)
         )
-        source = measure_source(chosen.title, chosen.text, self.standard, "\n".join(every))
+        source = measure_source(
+            chosen.title, chosen.text, self.grounding_standard, "\n".join(every)
+        )
         self.episode = WritingState(chosen, source)
 
     def task_info(self) -> Mapping[str, Any]:
@@ -118,7 +121,14 @@ class TwoAuthors(TextEnv):
             if error:
                 errors[agent] = f"malformed: {error}"
         first, second = parts
-        judgement = judge(first, second, before.source, self.form, self.standard, read=not errors)
+        judgement = judge(
+            first,
+            second,
+            before.source,
+            self.structure_thresholds,
+            self.grounding_standard,
+            read=not errors,
+        )
         if judgement.read and judgement.structure.failed:
             stage = judgement.structure.failed
             errors = dict.fromkeys(self.possible_agents, f"failed at the stage {stage!r}")
@@ -135,14 +145,19 @@ class TwoAuthors(TextEnv):
     def observation(self, agent: str) -> str:
         draft = self.episode
         author = None if agent == AUTHOR else self.authors.index(agent)
-        lines = [wording.task_prompt(self.wording, self.form, draft.task, author), ""]
+        lines = [
+            wording.task_prompt(self.wording, self.structure_thresholds, draft.task, author),
+            "",
+        ]
         if draft.judgement is not None:
             turn = min(self.turn + 1, self.max_turns)
             if not draft.judgement.read:
                 others = [f"{author_name}: {error}" for author_name, error in draft.errors.items()]
                 heard = draft.errors.get(agent) or f"no stage was paid ({'; '.join(others)})"
             else:
-                heard = wording.feedback_text(self.wording, self.form, draft.judgement, author)
+                heard = wording.feedback_text(
+                    self.wording, self.structure_thresholds, draft.judgement, author
+                )
             lines += [wording.revision_prompt(turn, self.max_turns, draft.last[agent], heard), ""]
         return "\n".join([*lines, "Your answer:"])
 
@@ -152,7 +167,8 @@ class TwoAuthors(TextEnv):
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
         task = self.episode.task
         return self._write(
-            agent, lambda part: players.noisy_expert_part(task, part, self.form, rng)
+            agent,
+            lambda part: players.noisy_expert_part(task, part, self.structure_thresholds, rng),
         )
 
     # A round

@@ -17,7 +17,7 @@ _USE = """## Use it
 import llmzoo
 
 env = llmzoo.make({arguments})
-expert = llmzoo.scripted_expert(env)  # plays every agent; replace it with your policy: text in, text out
+expert = llmzoo.scripted_expert(env)  # plays every agent: replace it with your policy
 
 env.reset(seed=0)
 for agent in env.agent_iter():

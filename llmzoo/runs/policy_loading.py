@@ -78,7 +78,7 @@ def load_policies(
     ``trust_remote_code``: run Python code that comes with a model.
 
     Raises :class:`ConfigError` for conflicting settings, a model that does not exist,
-    or if no agent learns; :class:`UnknownNameError` for an unknown agent or setting.
+    or if no agent learns; :class:`llmzoo.errors.UnknownNameError` for an unknown agent or setting.
     """
     plans = plan_policies(
         agents,

@@ -142,7 +142,7 @@ def plan_policies(
 ) -> dict[str, AgentPlan]:
     """The plan of every agent. :func:`llmzoo.runs.policy_loading.load_policies` explains the arguments.
 
-    Raises :class:`UnknownNameError` for an unknown agent or setting, and :class:`ConfigError` for
+    Raises :class:`llmzoo.errors.UnknownNameError` for an unknown agent or setting, and :class:`ConfigError` for
     settings that exclude each other.
     """
     check_names("agent", agent_args, agents)

@@ -15,7 +15,7 @@ from llmzoo.envs.tools.telecom.world import Phone, TelecomDatabase, World, sync_
 
 
 class ScenarioStep(NamedTuple):
-    """A function of :mod:`faults` and its arguments. ``side``: "user" or "assistant"."""
+    """A function of :mod:`.faults` and its arguments. ``side``: "user" or "assistant"."""
 
     side: str
     name: str

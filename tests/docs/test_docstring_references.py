@@ -38,8 +38,7 @@ class Source:
                 self.defined.add(node.name)
             if isinstance(node, ast.Module | ast.ClassDef):
                 for statement in (each for each in node.body if not isinstance(each, DEFINITION)):
-                    inner = ast.walk(statement)
-                    self.defined |= {each.id for each in inner if isinstance(each, ast.Name)}
+                    self.defined |= {getattr(each, "id", "") for each in ast.walk(statement)}
         self.imports["llmzoo"] = "llmzoo"
 
     def has(self, kind: str, reference: str) -> bool:

@@ -282,7 +282,7 @@ class TextEnv(AECEnv[str, str, str]):
 
         Boards are drawn in colour if standard output is a terminal that shows it
         (:func:`llmzoo.envs.drawing.terminal.supports_colour`), and as plain text otherwise. Raises
-        :class:`MissingExtraError` for a picture if Pillow is not installed.
+        :class:`llmzoo.errors.MissingExtraError` for a picture if Pillow is not installed.
         """
         if self.render_mode is None:
             return None

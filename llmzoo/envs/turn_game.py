@@ -34,8 +34,8 @@ def episode_seed(seed: int, split: str) -> int:
 class TurnGame(TextEnv):
     """A game whose rules decide who acts next.
 
-    A subclass supplies :meth:`start`, :meth:`play`, :meth:`deciding` and :meth:`observation`. The reward components
-    are local, and ``game`` is what the game itself pays.
+    A subclass supplies :meth:`start`, :meth:`play`, :meth:`agents_to_act` and :meth:`TextEnv.observation`. The
+    reward components are local, and ``game`` is what the game itself pays.
 
     max_turns: answers in all, after which the episode is truncated.
     """

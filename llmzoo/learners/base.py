@@ -84,7 +84,7 @@ class Learner:
         return 1
 
     def check(self, env: AECEnv, trained: Collection[str]) -> None:
-        """Raise :class:`ConfigError`, before a run starts, for settings without effect on ``env``."""
+        """Raise :class:`llmzoo.errors.ConfigError`, before a run starts, for settings without effect on ``env``."""
 
     @property
     def plan(self) -> RolloutPlan:

@@ -47,7 +47,7 @@ def load_policies(
     ``only``: load just the policy of this name; the other agents cannot be played in this process.
 
     Raises :class:`ConfigError` for conflicting settings, a model that does not exist,
-    or if no agent learns; :class:`UnknownNameError` for an unknown agent or setting.
+    or if no agent learns; :class:`llmzoo.errors.UnknownNameError` for an unknown agent or setting.
     """
     plans = plan_policies(agents, settings)
     has_adapters = settings.policies == "lora" or any(plan.adapter for plan in plans.values())

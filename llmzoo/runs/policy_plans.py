@@ -133,7 +133,7 @@ class AgentPlan:
 def plan_policies(agents: Sequence[str], settings: AgentSettings) -> dict[str, AgentPlan]:
     """The plan of every agent.
 
-    Raises :class:`UnknownNameError` for an unknown agent or setting, and :class:`ConfigError` for
+    Raises :class:`llmzoo.errors.UnknownNameError` for an unknown agent or setting, and :class:`ConfigError` for
     settings that exclude each other.
     """
     arrangement, agent_args = settings.policies, settings.agent_args

@@ -346,7 +346,7 @@ class UpdateGroup:
         then([self._reports[number] for number in range(len(self._references))], arrays)
 
     def _report(self, rank: int) -> Report:
-        """A rank's report; raises its error, or :class:`Lost` if another rank's death caused it."""
+        """A rank's report; raises its error, or :class:`WorkerLostError` if another rank's death caused it."""
         (text,) = get_results(self._references[rank][:1])
         error = error_from_report(text, self._rank_name(rank))
         if isinstance(error, WorkerError) and len(self._references) > 1:

@@ -35,7 +35,7 @@ class DuelState(Generic[S]):
 
 
 class Duel(MoveGame, Generic[S]):
-    """A game of two players by its :class:`Rules`.
+    """A game of two players by its :class:`GameRules`.
 
     A subclass supplies ``rules`` and, for a scripted expert, :meth:`advice`.
     """

@@ -91,7 +91,7 @@ class PlanningView(Generic[T]):
 class MessageEnv(TextEnv):
     """Agents that write messages at the same time for some rounds, and then all act at once.
 
-    A single agent writes no messages. ``self.episode`` extends :class:`Talk`.
+    A single agent writes no messages. ``self.episode`` extends :class:`MessageState`.
     """
 
     def __init__(

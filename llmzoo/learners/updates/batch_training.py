@@ -133,7 +133,7 @@ def optimizer_step(
     of ``loss`` and the metrics over microbatches and ranks.
 
     Raises :class:`DivergedError`, before any weight changes, if the loss is not finite, and
-    :class:`OutOfMemoryError` if a microbatch does not fit into a GPU's memory.
+    :class:`llmzoo.errors.OutOfMemoryError` if a microbatch does not fit into a GPU's memory.
     """
     microbatches = list(microbatches)
     shares: Metrics = {"loss": 0.0}

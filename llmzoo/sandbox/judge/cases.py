@@ -4,7 +4,7 @@ A case is an assert at the top level or in the body of ``check(candidate)``; ano
 that contains asserts (a loop, an ``if``, a ``try``) or calls a helper that does; a function
 ``test_...()`` without parameters; or a method of a unittest class. After a failed case, the next is
 still tried. Asserts of a true constant are no cases. A case that is never reached has failed, and so
-has one that reaches no assertion (:mod:`vacuous`).
+has one that reaches no assertion (:mod:`.vacuous`).
 """
 
 from __future__ import annotations

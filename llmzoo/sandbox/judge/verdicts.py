@@ -33,7 +33,7 @@ class CallCase:
     """A call to make, and ``is_correct``, which decides about the value that it returns.
 
     ``stand_in``: what the program's process sends in place of a value that is not plain data, such as
-    ``("list",)``, see :mod:`stand_ins`. It names what the test does with the value first.
+    ``("list",)``, see :mod:`.stand_ins`. It names what the test does with the value first.
     """
 
     name: str

@@ -15,7 +15,7 @@ from llmzoo.envs.tools.telecom.world import Phone, TelecomDatabase, World, sync_
 
 
 class ScenarioStep(NamedTuple):
-    """A function of :mod:`faults`, which breaks or asserts something, and its arguments. ``side``: "user" or
+    """A function of :mod:`.faults`, which breaks or asserts something, and its arguments. ``side``: "user" or
     "assistant"."""
 
     side: str

@@ -331,7 +331,7 @@ class _InvalidAction(ValueError):
 
 
 def _parse_action(text: str) -> ToolCall | str:
-    """The call in an executor's text, or its answer; raises ``_NoAction``."""
+    """The call in an executor's text, or its answer; raises ``_InvalidAction``."""
     if len(text) > MAX_ACTION_CHARS:
         raise _InvalidAction(f"longer than {MAX_ACTION_CHARS} characters")
     calls, answer = parse_tool_calls(text), parse_answer(text)

@@ -49,7 +49,7 @@ _WRAPPERS: dict[str, Callable[..., Any]] = {
 }
 # accepted with one argument only: sum(lists, []) takes quadratic time
 _ONE_ARGUMENT_ONLY = ("sum", "max", "min")
-# by the first wrapper of a call: the stand-in (:mod:`stand_ins`) to send if its value is not plain data
+# by the first wrapper of a call: the stand-in (:mod:`.stand_ins`) to send if its value is not plain data
 _STAND_INS = {
     **dict.fromkeys(("list", "tuple", "set", "frozenset", "sorted", *_ONE_ARGUMENT_ONLY), "list"),
     **dict.fromkeys(("all", "any"), "truths"),

@@ -35,7 +35,7 @@ PLAYERS: dict[str, dict[str, Any]] = {
 CALLED = {
     "random": "random",
     "noisy_expert": "noisy_expert",
-    "expert": "expert (`expert`)",
+    "expert": "expert",
     "tiny": "`tiny`",
     "smollm2": "`smollm2`",
 }
@@ -93,7 +93,7 @@ def table(id: str, rows: Iterable[Row]) -> str:
     if not own:
         return ""
     agents = next(iter(own.values()))["mean_return"]
-    head = ["player", "tasks", "success", *(f"return of `{a}`" for a in agents), "tokens a task"]
+    head = ["player", "tasks", "success", *(f"return of `{a}`" for a in agents), "tokens per task"]
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for player in PLAYERS:
         if player not in own:

@@ -17,7 +17,7 @@ _USE = """## Use it
 import llmzoo
 
 env = llmzoo.make({arguments})
-expert = llmzoo.scripted_expert(env)  # plays every agent; replace it with your policy: text in, text out
+expert = llmzoo.scripted_expert(env)  # plays every agent: replace it with your policy
 
 env.reset(seed=0)
 for agent in env.agent_iter():
@@ -89,9 +89,9 @@ def _hub_splits(given: str) -> list[str]:
     if not given:
         return []
     return [
-        '`source="hub"`, like a file, is divided by a hash of each task\'s content: about one task in '
+        'The tasks of `source="hub"` or of a file are split by a hash of each task\'s content: about one task in '
         'five is in the `test` split and the others are in `train`. `infos[agent]["tasks"]` and every '
-        "evaluation give the size of the split that is played."
+        "evaluation say how many tasks the split in use has."
     ]
 
 
@@ -126,14 +126,14 @@ def _episode(id: str) -> str:
         if len(shown) > _MOST_LINES:
             shown = [*shown[:_MOST_LINES], f"({len(shown) - _MOST_LINES} more lines)"]
         rewards = ", ".join(f"{a} {r:.2f}" for a, r in env.rewards.items() if r)
-        lines += [f"[{agent}]", *shown, *([f"[paid] {rewards}"] if rewards else []), ""]
-    ended = "solved" if info["success"] else "not solved"
+        lines += [f"[{agent}]", *shown, *([f"[rewards] {rewards}"] if rewards else []), ""]
+    solved = "and solve it" if info["success"] else "and do not solve it"
     picture = f"![An episode played by noisy experts](../images/{slug(id)}.gif)\n\n" * (
         id in ANIMATED
     )
     body = "\n".join(lines).rstrip()
     return (
-        f"{picture}The experts (`llmzoo.scripted_expert`) play test task 0, which ends {ended}:\n\n"
+        f"{picture}The experts (`llmzoo.scripted_expert`) play test task 0 {solved}:\n\n"
         f"````text\n{body}\n````"
     )
 
@@ -150,9 +150,9 @@ def _baselines(id: str) -> list[str]:
     return [
         "## Baselines",
         f"{played} Default arguments; success and returns with 95% intervals. The embedded model "
-        "[`tiny`](../embedded_model.md) samples at temperature 1 and knows some of these games; "
-        "[`smollm2`](../models.md) samples at 0.7 with at most 128 new tokens, and plays fewer tasks; it played "
-        "before 28 November 2026, when many prompts were reworded.",
+        "[`tiny`](../embedded_model.md) samples at temperature 1 and was trained on some of these environments; "
+        "[`smollm2`](../models.md) samples at 0.7 with at most 128 new tokens, and plays fewer tasks. Its rows "
+        "were measured before 28 November 2026, when many prompts were reworded.",
         rows,
         "`python docs/baselines.py` writes these rows. To play the same tasks with a model behind an endpoint:",
         f"```text\n{command(id)}\n```",

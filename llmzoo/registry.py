@@ -6,6 +6,9 @@ it is made. Other packages add theirs through the entry-point group ``llmzoo.env
 takes an id also takes such a string, ``my_package.my_env:env``, for an environment that is not
 registered, the address of one that another process hosts, ``grpc://host:port/sudoku_v0``, and a task of
 another collection, ``reasoning_gym:chain_sum`` (:mod:`llmzoo.adapters.external`).
+
+The suite's own environments are registered by the package of each family, such as
+``llmzoo/envs/games/__init__.py``, when :mod:`llmzoo.envs` is imported.
 """
 
 from __future__ import annotations
@@ -81,7 +84,8 @@ def register(
     training and evaluation pass. ``terse``: arguments for models that read terse prompts.
     ``offline``: arguments with which tasks need no network.
 
-    Raises ``ValueError`` for an id that does not end in ``_vN`` or is already registered.
+    Raises ``ValueError`` for an id that does not end in ``_v`` and a number, or that is already
+    registered.
     """
     parts = _ID.fullmatch(id)
     if parts is None:

@@ -19,13 +19,13 @@ class Lamps(TextEnv):
         self.tasks = TaskList(STREETS, str, split=split, source="streets")
 
     def reset_task(self, rng, task):
-        self.episode = self.tasks.sample(rng) if task is None else self.tasks[task]
+        return self.tasks.sample(rng) if task is None else self.tasks[task]
 
     def task_info(self):
         return describe_task(self.tasks, str(self.episode), self.episode)
 
-    def observation(self, agent):
-        broken = f"Broken lamps: {', '.join(map(str, self.episode))}."
+    def observation(self, state, agent):
+        broken = f"Broken lamps: {', '.join(map(str, state))}."
         if self.trips == 2:
             return f"{broken} Repair two of them. Answer with two numbers and a space between them."
         return (
@@ -33,19 +33,19 @@ class Lamps(TextEnv):
             "Do not go to the same lamp. Answer with the number of one lamp."
         )
 
-    def play_together(self, texts):
-        broken = set(map(str, self.episode))
+    def apply(self, state, actions):
+        broken = set(map(str, state))
         reached = {}
-        for agent, text in texts.items():
+        for agent, text in actions.items():
             words = text.split()
             reached[agent] = broken & set(words) if len(words) == self.trips else set()
         repaired = len(set().union(*reached.values()))
-        self.success = repaired == 2
-        return Outcome(
+        return state, Outcome(
             team={"repaired": repaired / 2},
             local={agent: {"reached": 0.1 * len(lamps)} for agent, lamps in reached.items()},
             errors={agent: "no broken lamp" for agent, lamps in reached.items() if not lamps},
             done=True,
+            success=repaired == 2,
         )
 
     def expert(self, agent):

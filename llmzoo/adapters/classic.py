@@ -34,8 +34,8 @@ def tic_tac_toe(**options: Any) -> AECEnv:
     """``tictactoe_v3`` with the agents ``player_1`` (X, moves first) and ``player_2``. A win pays
     1, a defeat -1.
 
-    ``options`` are those of :class:`DiscreteText`. ``expert`` plays perfectly, ``noisy_expert`` any
-    legal move. The game has no chance, so train and test are the same.
+    ``options`` are those of :class:`llmzoo.adapters.discrete.DiscreteText`. ``expert``
+    plays perfectly, ``noisy_expert`` any legal move. The game has no chance, so train and test are the same.
     """
     given = {
         "observation": tic_tac_toe_board,
@@ -50,8 +50,8 @@ def connect_four(**options: Any) -> AECEnv:
     """``connect_four_v3`` with the agents ``player_0`` (X, moves first) and ``player_1``. A win
     pays 1, a defeat -1.
 
-    ``options`` are those of :class:`DiscreteText`. ``noisy_expert`` plays any legal move; there is no
-    expert. The game has no chance, so train and test are the same.
+    ``options`` are those of :class:`llmzoo.adapters.discrete.DiscreteText`. ``noisy_expert``
+    plays any legal move; there is no expert. The game has no chance, so train and test are the same.
     """
     given = {"observation": connect_four_board, "rules": _CONNECT_FOUR, **options}
     return discrete_to_text(_classic("classic/connect_four-v3"), **given)

@@ -274,7 +274,7 @@ class DiscreteText(TextEnv[None]):
 
 
 def describe_observation(seen: Any, agent: str) -> str:
-    """:func:`plain` with a heading."""
+    """:func:`observation_to_text` with a heading."""
     return _with_heading("Observation", observation_to_text(seen, agent))
 
 

@@ -2,7 +2,7 @@
 
 :class:`RllmEnv` implements ``rllm.environments.base.base_env.BaseEnv`` and is registered as one if
 rLLM is installed; pass it as ``env_class``. rLLM's agent plays one of the agents, and policies play the others.
-:func:`rows` lists the tasks of a split, and ``from_dict`` makes an environment of each.
+:func:`make_rows` lists the tasks of a split, and ``from_dict`` makes an environment of each.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class RllmEnv:
     draws it). ``seed``: fixes everything random in the episode, including the other agents, so all
     samples of a group face the same. ``args``: arguments of the environment.
 
-    Raises :class:`ConfigError` or :class:`UnknownNameError` for unknown names and invalid settings.
+    Raises :class:`ConfigError` or :class:`llmzoo.errors.UnknownNameError` for unknown names
+    and invalid settings.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class RllmEnv:
 
     @staticmethod
     def from_dict(info: Mapping[str, Any]) -> RllmEnv:
-        """The environment of a row. Columns that :func:`rows` does not have are ignored."""
+        """The environment of a row. Columns that :func:`make_rows` does not have are ignored."""
         if "env_id" not in info:
             raise ConfigError(f"a row names its environment in env_id; this has {sorted(info)}")
         return RllmEnv(**{name: info[name] for name in _COLUMNS if name in info})

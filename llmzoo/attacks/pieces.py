@@ -30,7 +30,7 @@ class AttackContext:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """``value``: the text, the name in :data:`PARTS`, or the number of a shape and its edit.
+    """``value``: the text, the name in :data:`PROMPT_PARTS`, or the number of a shape and its edit.
 
     ``number`` counts lines, sentences, paragraphs or words of the prompt, also from the end (-1).
     ``start`` and ``end`` are shares of the piece's words; ``times`` repeats it.

@@ -170,8 +170,8 @@ def parse_names(value: str | int | Sequence[str | int]) -> list[str]:
 
 
 def parse_seeds(value: str | int | Sequence[str | int]) -> list[int]:
-    """Seeds given as :func:`names` are. Raises :class:`ConfigError` for others than integers, and for one
-    that is given twice."""
+    """Seeds, given as names are for :func:`parse_names`. Raises :class:`ConfigError` for others than integers,
+    and for one that is given twice."""
     given = parse_names(value)
     try:
         seeds = [int(seed) for seed in given]

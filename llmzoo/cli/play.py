@@ -66,8 +66,8 @@ class GifRecorder:
     """Records the boards of an episode, with a frame for each move or fill that is carried out.
 
     ``env`` must have been reset. Raises :class:`ConfigError` if ``env`` has no board, if ``path``
-    does not end in ``.gif``, or if its folder does not exist; :class:`MissingExtraError` if Pillow
-    is missing.
+    does not end in ``.gif``, or if its folder does not exist; :class:`llmzoo.errors.MissingExtraError` if
+    Pillow is missing.
     """
 
     def __init__(self, env: AECEnv, path: str):

@@ -1,4 +1,4 @@
-"""Checks of whole runs, before anything long begins and before anything is written."""
+"""Checks the settings of a run, or of all its stages, before training starts and before any file is written."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from llmzoo.training.config import FitConfig
 
 
 def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, AgentPlan]:
-    """The plan of every agent of a run.
+    """Check the settings of a run, and return the plan of every agent.
 
-    Refuses unknown environments, learners, arguments, splits, agents and trackers, and numbers out
-    of range. ``saved``: the settings come from a run folder.
+    Raises :class:`ConfigError` for unknown environments, learners, arguments, splits, agents and
+    trackers, and for numbers out of range. ``saved``: the settings come from a run folder, whose
+    arguments were checked against their types when that run started.
     """
     where = "a run trains on the train split and is evaluated on --eval_split"
     check_env_args(config.env, config.env_args, split=where, saved=saved)
@@ -34,24 +35,15 @@ def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, AgentPlan]
     check_learner_args(config.learner, config.learner_args, saved=saved)
     check_agent_learners(config.learner, config.agent_args)
     try:
-        sampling = config.sampling()
+        settings = config.agent_settings()
     except ValueError as error:
         raise ConfigError(str(error)) from error
     agents = _env_agents(config)
     arrangements = ("shared", "separate", "lora", *agents)
     if isinstance(config.policies, str) and config.policies not in arrangements:
         raise UnknownNameError("policies", config.policies, arrangements)
-    planned = plan_policies(
-        agents,
-        config.policies,
-        model=config.model,
-        others=config.others,
-        sampling=sampling,
-        chat=config.chat(),
-        agent_args=config.agent_args,
-        model_args=config.model_args,
-    )
-    # what imports torch comes after cheaper mistakes
+    planned = plan_policies(agents, settings)
+    # these import torch, so the checks that do not need it come first
     from llmzoo.learners.make import build_learner
     from llmzoo.training.tracking import check_trackers
 
@@ -61,7 +53,11 @@ def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, AgentPlan]
 
 
 def _env_agents(config: FitConfig) -> list[str]:
-    """The agents of the environment as the learner will have it made."""
+    """The agents of the environment, made with the arguments that the learner needs.
+
+    Also checks that the environment has ``eval_split``, and a limited number of tasks in it if
+    ``eval_tasks`` is "all".
+    """
     needed = env_defaults(config.learner)
     env_args = {**needed, **config.env_args}
     try:
@@ -71,12 +67,13 @@ def _env_agents(config: FitConfig) -> list[str]:
             raise
         needed_text = ", ".join(f"{name}={value!r}" for name, value in needed.items())
         raise ConfigError(
-            f"learner {config.learner!r} makes its environment with {needed_text}, and {config.env} does "
-            f"not take that ({error})"
+            f"learner {config.learner!r} needs an environment with {needed_text}, which {config.env} "
+            f"does not accept ({error})"
         ) from error
     try:
         held_out = registry.make(config.env, **{**env_args, "split": config.eval_split})
         if config.eval_tasks == "all":
+            # raises if the number of tasks is unlimited
             count_tasks(held_out, config.env, "all", config.seed, numbered=True)
     except (ValueError, TypeError) as error:
         raise ConfigError(f"{config.env} with eval_split={config.eval_split}: {error}") from error
@@ -84,9 +81,12 @@ def _env_agents(config: FitConfig) -> list[str]:
 
 
 def check_stage_types(stages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The settings of stages, each checked against its type; the list must hold one at least."""
+    """Check the settings of each stage against their types, and return them.
+
+    Raises :class:`ConfigError` also if there are no stages.
+    """
     if not stages:
-        raise ConfigError("stages is a list of at least one mapping of settings")
+        raise ConfigError("stages must have at least one mapping of settings, got an empty list")
     hints = get_type_hints(FitConfig)
     return [
         check_types(hints, stage, f"setting of stage {number}")
@@ -97,22 +97,28 @@ def check_stage_types(stages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
 def check_stages(
     stages: Sequence[Mapping[str, Any]], env: str, common: Mapping[str, Any], out: Path
 ) -> None:
-    """Refuse, before the first stage, what a later one could not do.
+    """Check all stages before the first one starts.
 
-    That is what :func:`check_run` refuses, a model that cannot be found or that the stage before
-    does not train, and a stage that has ended with other settings than are asked for now.
+    ``common``: settings of all stages, which the settings of a stage override. ``out``: the folder
+    with the run folders of the stages.
+
+    Raises :class:`ConfigError` for whatever :func:`check_run` refuses, for a model that cannot be
+    found, for an agent whose model the previous stage does not train, and for a stage that has
+    already finished with different settings.
     """
     from llmzoo.training.stages import merge_stage, stage_folder
 
-    before: dict[str, AgentPlan] = {}
-    carried_over: dict[str, str] = {}  # the model that the stage before will leave
+    previous_plans: dict[str, AgentPlan] = {}
+    carried_over: dict[str, str] = {}  # the setting "model": the run folder of the previous stage
     for number, stage in enumerate(stages, start=1):
         settings = {**merge_stage(number, stage, common), **carried_over, "env": env}
         try:
             config = FitConfig(**settings)
             plans = check_run(config)
             if number > 1:
-                _check_start(plans, before, config.model, f"stage {number - 1}")
+                _check_starting_models(
+                    plans, previous_plans, config.model, previous_stage=f"stage {number - 1}"
+                )
             sources = {plan.source for plan in plans.values()} - {*carried_over.values()}
             for source in sorted(sources):
                 if policy_kind(source) == "model":
@@ -120,55 +126,68 @@ def check_stages(
         except ConfigError as error:
             raise ConfigError(f"stage {number}: {error}") from error
         folder = stage_folder(out, number, config.learner)
-        # the folder of the stage before can be written in several ways
+        # not compared: the previous stage's folder, whose path may be relative or absolute, and
+        # trust_remote_code, a permission that each command must give again
         _check_finished_stage(folder, config, without={*carried_over, "trust_remote_code"})
-        before, carried_over = plans, {"model": str(folder)}
+        previous_plans, carried_over = plans, {"model": str(folder)}
 
 
-def _check_start(
-    plans: Mapping[str, AgentPlan], before: Mapping[str, AgentPlan], model: str, earlier: str
+def _check_starting_models(
+    plans: Mapping[str, AgentPlan],
+    previous_plans: Mapping[str, AgentPlan],
+    model: str,
+    *,
+    previous_stage: str,
 ) -> None:
-    """Check that each agent finds its start in ``model``, which the stage ``earlier`` will leave."""
-    learned = {plan.name for plan in before.values() if plan.learns}
-    trains = f"{earlier} trains {', '.join(sorted(learned))}"
-    starts: dict[str, str] = {}
+    """Check that the previous stage leaves a model for each agent that starts from its run folder.
+
+    ``model``: that run folder. ``previous_stage``: names the previous stage in error messages.
+    """
+    trained = {plan.name for plan in previous_plans.values() if plan.learns}
+    trains = f"{previous_stage} trains {', '.join(sorted(trained))}"
+    starts: dict[str, str] = {}  # the name of the trained policy that each agent starts from
     for agent, plan in plans.items():
         if plan.source == model:
-            earlier_plan = before.get(agent)  # none: the stage before trains other agents
-            starts[agent] = earlier_plan.name if earlier_plan and earlier_plan.learns else SHARED
-            if starts[agent] not in learned:
+            previous = previous_plans.get(agent)
+            # an agent that was not trained can only start from a policy shared by all agents
+            starts[agent] = previous.name if previous and previous.learns else SHARED
+            if starts[agent] not in trained:
                 raise ConfigError(
-                    f"{trains}, and leaves no model for {agent!r}: give that agent one of its own "
-                    "in both stages, with agent_args (policy, and frozen where it does not learn)"
+                    f"{trains} and leaves no model for {agent!r}: set agent_args.{agent}.policy in both "
+                    f"stages, and agent_args.{agent}.frozen in each stage that should not train it"
                 )
     for agent, start in starts.items():
         plan = plans[agent]
         for other in starts:
             if starts[other] == start:
                 continue
-            what = ""
+            shared_by = ""  # the setting by which both agents start from the same weights
             if plans[other].name == plan.name:
-                what = "policies='shared'" if plan.name == SHARED else f"the model {plan.name!r}"
+                shared_by = (
+                    "policies='shared'" if plan.name == SHARED else f"the model {plan.name!r}"
+                )
             elif plan.adapter and plans[other].adapter and plans[other].base == plan.base:
-                what = "policies='lora'"
-                if any(one.adapter for one in before.values()):
-                    what = ""  # adapters stay adapters
-            if what:
+                shared_by = "policies='lora'"
+                if any(one.adapter for one in previous_plans.values()):
+                    shared_by = ""  # each adapter of the previous stage is trained further
+            if shared_by:
                 raise ConfigError(
-                    f"{trains} apart, and {what} starts from one model: use it in both"
+                    f"{trains} as separate models, but {shared_by} needs one model to start from: use "
+                    f"{shared_by} in both stages"
                 )
 
 
 def _check_finished_stage(folder: Path, config: FitConfig, *, without: Collection[str]) -> None:
-    """Refuse a stage that is there already, to its end, but of other settings."""
-    if not (folder / "after.json").exists():
+    """Refuse a stage that has already finished with different settings, except those in ``without``."""
+    if not (folder / "after.json").exists():  # the evaluation at the end of a run
         return
     saved = run_folder.require_config(folder)
     wanted = run_folder.as_json(asdict(config))
-    other = run_folder.changed_settings(
+    changed = run_folder.changed_settings(
         run_folder.without_self_play_defaults(saved, wanted), wanted, without=without
     )
-    if other:
+    if changed:
         raise ConfigError(
-            f"{folder} has ended with other settings ({', '.join(other)}): choose another --out"
+            f"{folder} has already finished with different settings ({', '.join(changed)}): choose "
+            "another --out"
         )

@@ -17,7 +17,7 @@ SHOWN_BEFORE = "[as before]"
 class Screen:
     """Shortens the prompts of one episode to what is new.
 
-    :data:`BOARD` replaces a board, or another state that prompts show, that stands on the screen.
+    :data:`SHOWN_BOARD` replaces a board, or another state that prompts show, that stands on the screen.
     :data:`SHOWN_BEFORE` replaces paragraphs of the agent's last prompt or of the prompt before this one. The
     last paragraph, which asks for the answer, stays. Boards are in colour if the terminal shows colours.
     """

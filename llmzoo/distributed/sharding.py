@@ -3,7 +3,7 @@
 Each rank holds a part of every weight, of its gradient and of its optimiser state. A layer's weights
 are gathered when it runs and freed afterwards, so all ranks must run a sharded model equally often.
 While ranks sample for different prompts, they cannot, so all weights stay gathered
-(:func:`gathered`).
+(:func:`gather_weights`).
 
 Adapters are small: they stay whole on every rank, and only their base is sharded.
 Zhao et al., PyTorch FSDP (arXiv 2304.11277); the sharding by weight is that of ``fully_shard``.

@@ -271,14 +271,16 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
 
     def state(self) -> str:
         """The global state as text, for a central critic: the observation of every agent now."""
-        return "\n\n".join(f"[{a}]\n{self.observation(self.episode, a)}" for a in self.possible_agents)
+        return "\n\n".join(
+            f"[{a}]\n{self.observation(self.episode, a)}" for a in self.possible_agents
+        )
 
     def render(self) -> str | np.ndarray | None:
         """The state as text, as a picture ([height, width, 3] uint8), or printed; see ``render_mode``.
 
         Boards are drawn in colour if standard output is a terminal that shows it
         (:func:`llmzoo.envs.drawing.terminal.supports_colour`), and as plain text otherwise. Raises
-        :class:`MissingExtraError` for a picture if Pillow is not installed.
+        :class:`llmzoo.errors.MissingExtraError` for a picture if Pillow is not installed.
         """
         if self.render_mode is None:
             return None

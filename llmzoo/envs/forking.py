@@ -1,4 +1,4 @@
-"""Copies of environments in mid-episode."""
+"""Copies environments in the middle of an episode."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from llmzoo.errors import ConfigError
 
 
 def fork(env: AECEnv) -> AECEnv:
-    """A copy of the episode in its present state; stepping the copy leaves ``env`` as it was.
+    """A copy of the environment in its current state. Stepping the copy does not change ``env``.
 
-    Our own environments share their task data with the copy. Other environments are copied deeply,
+    Our own environments share their task data with the copy. Other environments are deep-copied,
     except for their spaces, which are shared. Raises :class:`ConfigError` for an environment that
     holds something that cannot be copied, such as a window.
     """
@@ -53,12 +53,12 @@ def _copy(value: Any, memo: dict[int, Any]) -> Any:
     else:
         try:
             new = copy.deepcopy(value, memo)
-        except ConfigError:  # of an environment inside, which says more
+        except ConfigError:  # raised for a nested environment, with a more specific message
             raise
         except Exception as error:  # whatever a third party's object raises
             raise ConfigError(
-                f"an environment that holds a {type(value).__name__} cannot be copied in "
-                f"mid-episode ({error}); make it without a render_mode, give it a __deepcopy__, or "
-                "train on whole episodes: --learner ippo copies nothing"
+                f"an environment that holds a {type(value).__name__} cannot be copied in the middle of "
+                f"an episode ({error}); make it without a render_mode, give it a __deepcopy__, or use a "
+                "learner that does not copy environments, such as --learner ippo"
             ) from error
     return new

@@ -14,7 +14,7 @@ NOT_DELIVERED = "(not delivered)"  # what is shown in its place
 
 
 def check_message_limit(chars: int) -> int:
-    """``chars``; raises :class:`ConfigError` if a message of so many characters is not allowed."""
+    """``chars``; raises :class:`llmzoo.errors.ConfigError` if a message of so many characters is not allowed."""
     check_range("message_chars", chars, 1, MAX_MESSAGE_CHARS)
     return chars
 

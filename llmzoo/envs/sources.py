@@ -132,7 +132,7 @@ class PublicSet(Generic[T]):
     hub_id: the set's id for ``datasets.load_dataset``. "" for a set that is not on the hub: ``"auto"``
         then means the sample.
     read: makes a task of a record, or None of a record that is left out. It is a pure function, and
-        raises :class:`BadField` (see :func:`field`) for a bad record.
+        raises :class:`BadField` (see :func:`get_field`) for a bad record.
     sample: a file of records of the same schema, written for this project.
     hub_args: further positional arguments of ``load_dataset``, such as a configuration.
     hub_splits: the hub's splits to read, by default all; llmzoo splits by content itself.

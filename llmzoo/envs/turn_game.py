@@ -34,8 +34,8 @@ def episode_seed(seed: int, split: str) -> int:
 class TurnGame(TextEnv[State]):
     """A game whose rules decide who acts next.
 
-    A subclass supplies :meth:`start`, ``acting``, ``apply`` and ``observation``. The reward components are local,
-    and ``game`` is what the game itself pays.
+    A subclass supplies :meth:`start`, :meth:`acting`, :meth:`TextEnv.apply` and :meth:`TextEnv.observation`. The
+    reward components are local, and ``game`` is what the game itself pays.
 
     max_turns: answers in all, after which the episode is truncated.
     """
@@ -134,9 +134,7 @@ class MoveGame(TurnGame[MoveStateT]):
         """Play ``choices(state, agent).names[number]``."""
         raise NotImplementedError
 
-    def apply(
-        self, state: MoveStateT, actions: Mapping[str, str]
-    ) -> tuple[MoveStateT, Outcome]:
+    def apply(self, state: MoveStateT, actions: Mapping[str, str]) -> tuple[MoveStateT, Outcome]:
         ((agent, text),) = actions.items()
         try:
             if len(text) > MAX_ACTION_CHARS:
@@ -165,9 +163,7 @@ class MoveGame(TurnGame[MoveStateT]):
         """An answer that names a move, in the form that the prompt asks for."""
         return move if self.prompt_style == "terse" else f"Move: {move}"
 
-    def _reject_move(
-        self, state: MoveStateT, agent: str, error: str
-    ) -> tuple[MoveStateT, Outcome]:
+    def _reject_move(self, state: MoveStateT, agent: str, error: str) -> tuple[MoveStateT, Outcome]:
         illegal, forfeit = self._penalties
         misses = state.misses + 1
         over = misses == self.tries

@@ -36,7 +36,7 @@ RESULT_FILE = "result.json"
 
 
 class EpisodeFolder:
-    """What an evaluation has kept so far; see :func:`opened`."""
+    """What an evaluation has kept so far; see :func:`open_episode_folder`."""
 
     def __init__(self, folder: Path, file: TextIO, *, replayed: bool):
         self._folder, self._file, self._replayed = folder, file, replayed
@@ -90,7 +90,7 @@ def open_episode_folder(
 ) -> Iterator[EpisodeFolder]:
     """The folder of an evaluation, held for this process. ``replayed``: rounds that were cut off are.
 
-    Raises :class:`CheckpointError` if another evaluation lies there or, with ``resume``, none or one
+    Raises :class:`llmzoo.errors.CheckpointError` if another evaluation lies there or, with ``resume``, none or one
     of other settings.
     """
     with run_folder.locked(folder, resume=resume):

@@ -42,7 +42,8 @@ class Evaluation:
     ``success_ci95`` is the Wilson interval of the success rate, with distinct tasks as units. If
     agents play against each other, ``success`` is the first agent's and ``win_rate`` has the share
     of tasks that each agent won. ``solved`` has the result of each task, in order, so that two
-    evaluations of the same tasks can be compared (:func:`paired`). In JSON it is a string of 0 and 1.
+    evaluations of the same tasks can be compared (:func:`llmzoo.evaluation.statistics.mcnemar_test`). In JSON it is a
+    string of 0 and 1.
     ``return_ci95`` is :func:`mean_interval` of ``returns``, again with distinct tasks as units.
 
     With several samples of a task, ``success`` is the share of all episodes, which is pass@1, and
@@ -142,8 +143,8 @@ def evaluate(
     on there, and episodes in which the call of an endpoint failed are played again. ``concurrency``:
     episodes played at once.
 
-    Raises :class:`ConfigError` for anything else as environment or policy, and
-    :class:`EndpointError` if an endpoint does not answer: if its first 8 calls have failed, if
+    Raises :class:`llmzoo.errors.ConfigError` for anything else as environment or policy, and
+    :class:`llmzoo.errors.EndpointError` if an endpoint does not answer: if its first 8 calls have failed, if
     32 calls in a row fail later, over a minute or more, or if no call for an agent has been answered at the end.
     """
     if out is not None and not resume:

@@ -4,6 +4,8 @@ In the model of Bradley and Terry (1952) player i beats player j with probabilit
 1 / (1 + exp(r_j - r_i)). Draws count as half a win for each (as in D. R. Hunter, "MM algorithms for generalized
 Bradley-Terry models", 2004, without a parameter for ties). Ratings are given on Elo's scale, where 400 points are
 odds of ten to one.
+
+These are the ratings of ``llmzoo league`` (:mod:`.league_summary`); those of :mod:`.weng_lin` are a check.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 Results on one task (its samples, or those of several seeds) are correlated. So tasks are the units:
 each is a cluster of its results.
+
+``llmzoo eval`` calls the intervals in :mod:`llmzoo.evaluation.evaluate`, and leagues call them in
+:mod:`llmzoo.evaluation.league_games`; ``llmzoo compare`` calls the tests in ``llmzoo/report/compare.py``.
 """
 
 from __future__ import annotations
@@ -115,7 +118,7 @@ def pass_at_k(k: int, solved: int, samples: int) -> float:
     are: the unbiased estimate 1 - C(samples - solved, k) / C(samples, k) of Chen et al. (2021,
     arXiv 2107.03374).
 
-    >>> pass_at(2, 1, 4)
+    >>> pass_at_k(2, 1, 4)
     0.5
     """
     if not 1 <= k <= samples:

@@ -1,4 +1,7 @@
-"""Ratings by openskill (R. C. Weng and C.-J. Lin, 2011), a check by another method where it is installed."""
+"""Ratings by openskill (R. C. Weng and C.-J. Lin, 2011), a check by another method where it is installed.
+
+The ratings of ``llmzoo league`` are those of :mod:`.ratings`.
+"""
 
 from __future__ import annotations
 

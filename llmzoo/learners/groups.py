@@ -1,6 +1,7 @@
 """Learners on groups of answers to one prompt, without a critic: the learner and its update.
 
-A learner defines the advantage of each completion of a group (:meth:`GroupLearner.credit`).
+A learner defines the advantage of each completion of a group (:meth:`GroupLearner.credit`). A
+:class:`Group` is defined in :mod:`llmzoo.records`.
 """
 
 from __future__ import annotations

@@ -4,6 +4,10 @@ The policies share the base's weights, which never change. When peft activates a
 switches ``requires_grad`` off for all others. Autograd drops the gradient of a weight that no longer
 requires one in the backward pass, so a loss over two adapters would silently train only the last one.
 Here, switching adapters preserves these flags.
+
+Several adapters share one decoding step on a GPU: :mod:`.static_rows` samples with it, :mod:`.llama_body`
+multiplies with the adapters' weights, and
+:meth:`llmzoo.policies.transformers.TransformersPolicy.respond_jointly` collects their requests.
 """
 
 from __future__ import annotations

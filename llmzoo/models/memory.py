@@ -1,4 +1,9 @@
-"""How much an update reads at once, and what torch's out-of-memory error on a GPU says of it."""
+"""How much an update reads at once, and what torch's out-of-memory error on a GPU says of it.
+
+Sampling is bounded in :meth:`llmzoo.policies.transformers.TransformersPolicy.respond_jointly`: by
+``max_rows``, which is lowered where it does not fit, and by the tokens of the prompts. Static steps on a
+GPU (:mod:`.static_rows`, :mod:`.step_pool`) are bounded by the shares below.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +22,10 @@ from llmzoo.errors import OutOfMemoryError
 _MAX_TOKENS = 32_768  # tokens; more fill no processor any better
 _CPU_BYTES, _GPU_SHARE = 4e9, 0.3  # of activations: bytes, the share of a GPU's memory
 _FREE_SHARE = 0.25  # of a machine's free memory; a pass takes about twice what it keeps
+# shares of a GPU's memory that sampling by static steps may take
+STEP_SHARE = 0.25  # the cached keys and values of one step
+WEIGHT_COPIES_SHARE = 0.25  # copies of the weights, several for a model with several adapters
+IDLE_STEPS_SHARE = 0.1  # the steps that wait for their next call
 _CGROUP = Path("/sys/fs/cgroup")
 _MEMINFO = Path("/proc/meminfo")
 

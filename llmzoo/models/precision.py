@@ -81,7 +81,7 @@ class MasterWeights:
     away an update of less than half of that. float32 adds such updates up (mixed-precision training,
     arXiv 1710.03740).
 
-    Give ``masters`` to the optimiser. Call :meth:`gradients` before its step, or after every backward
+    Give ``masters`` to the optimiser. Call :meth:`collect_gradients` before its step, or after every backward
     pass to sum the parts of a gradient in float32 too. Call :meth:`copy_to_model` after the step. A
     float32 or float64 parameter is its own master.
     """

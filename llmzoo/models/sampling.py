@@ -1,4 +1,7 @@
-"""How tokens are drawn from logits: the distribution that sampling settings define, and its noise."""
+"""How tokens are drawn from logits: the distribution that sampling settings define, and its noise.
+
+The loop that samples completions token by token is :func:`llmzoo.models.decode.sample`.
+"""
 
 from __future__ import annotations
 

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from llmzoo.models import attention, llama_body, lora, step_pool
+from llmzoo.models.memory import STEP_SHARE
 from llmzoo.models.prefix import CachedPrompts
 from llmzoo.models.sampling import Uniforms
 from llmzoo.models.sampling_settings import Sampling
 from llmzoo.models.static_step import StaticStep, StepShape
 from llmzoo.models.step_pool import StepPool, steps_of_model
 
-_STEP_SHARE = 0.25  # of a GPU's memory, that a step may take
 _WASTE = 4  # slots for each row, beyond which rounding up costs more than a graph saves
 _SHRINKS = 0.5  # share of the slots that is left, at which the rest moves to a smaller step
 
@@ -56,7 +56,7 @@ def make_static_rows(
         counts, lengths, sampling.max_new_tokens, adapter_of, max(1, len(adapters))
     )
     size = shape.cached_tokens * llama_body.cache_bytes(model)
-    if shape.slots > _WASTE * sum(counts) or size > _STEP_SHARE * step_pool.total_memory(
+    if shape.slots > _WASTE * sum(counts) or size > STEP_SHARE * step_pool.total_memory(
         model.device
     ):
         return None

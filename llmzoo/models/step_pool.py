@@ -14,12 +14,9 @@ import torch
 from llmzoo.distributed.sharding import is_sharded
 from llmzoo.models import llama_body
 from llmzoo.models.llama_body import LlamaBody
-from llmzoo.models.memory import total_memory
+from llmzoo.models.memory import IDLE_STEPS_SHARE, WEIGHT_COPIES_SHARE, total_memory
 from llmzoo.models.sampling_settings import Sampling
 from llmzoo.models.static_step import StaticStep, StepShape
-
-_WEIGHTS_SHARE = 0.25  # of a GPU's memory, that copies of the weights may take
-_KEPT_SHARE = 0.1  # of a GPU's memory, that steps waiting for their next call may take
 
 
 class StepPool:
@@ -41,7 +38,7 @@ class StepPool:
 
     def release(self, step: StaticStep, sampling: Sampling, greedy: bool) -> None:
         """Keep a step for its next use. The oldest, of all models, go when they take too much memory."""
-        most = _KEPT_SHARE * total_memory(self.device)
+        most = IDLE_STEPS_SHARE * total_memory(self.device)
         with _LOCK:
             _IDLE_STEPS[self._key(step.shape, sampling, greedy)] = step
             while (
@@ -107,7 +104,7 @@ class ModelSteps:
         adapters = len(getattr(model, "peft_config", {}))
         # a copy for each adapter alone, and one more for each where they share a step
         copies = 2 * adapters if adapters > 1 else 1
-        if copies * self._weights > _WEIGHTS_SHARE * total_memory(model.device):
+        if copies * self._weights > WEIGHT_COPIES_SHARE * total_memory(model.device):
             return False
         return getattr(model.get_decoder().rotary_emb, "rope_type", "") not in (
             "dynamic",

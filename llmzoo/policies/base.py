@@ -178,7 +178,7 @@ class RoutedPolicy(StreamingPolicy):
 
 
 class ScriptedPolicy:
-    """A policy that computes its answers with a function of the :class:`Request`.
+    """A policy that computes its answers with a function of the :class:`PolicyRequest`.
 
     If the function raises :class:`NoSolutionError`, :meth:`respond` returns an empty completion
     that is marked as refused.

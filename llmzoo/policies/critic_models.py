@@ -51,7 +51,7 @@ class CriticModel(nn.Module):
 
     Parameters
     ----------
-    body: a transformers model without its output layer, as :meth:`of` and :meth:`load` make it.
+    body: a transformers model without its output layer, as :meth:`from_policy` and :meth:`load` make it.
     outputs: O, the number of values per text: one, or one per agent for a central critic.
     tokens: per forward pass; more tokens take several passes.
     precision: as for a policy, see :mod:`llmzoo.models.precision`; the head is always float32.

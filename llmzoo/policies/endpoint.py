@@ -305,7 +305,7 @@ class _CallBatch:
             return failure
 
     async def _call(self, request: PolicyRequest, n: int, greedy: bool) -> list[Completion]:
-        """The answers of one call: at least one, at most n. Raises ``_Failed``."""
+        """The answers of one call: at least one, at most n. Raises ``_CallError``."""
         import openai
 
         policy = self.policy

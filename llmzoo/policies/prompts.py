@@ -2,6 +2,9 @@
 
 An observation may contain what other agents wrote. It reaches the model as plain text: only the
 chat template writes control tokens, which begin and end the turns of a conversation.
+
+A prompt of any length is formatted. One that is too long for the model's context gets an empty
+completion in :meth:`llmzoo.policies.transformers.TransformersPolicy.respond_jointly`.
 """
 
 from __future__ import annotations
@@ -193,7 +196,7 @@ class PromptFormatter:
         return ids
 
     def _encode_with_added_tokens(self, pieces: Sequence[str]) -> list[int]:
-        """Like ``_joined``, with the tokens that the tokenizer adds around a text."""
+        """Like ``_encode_pieces``, with the tokens that the tokenizer adds around a text."""
         whole = self._tokenize("".join(pieces[:1]), special=True)
         if len(pieces) == 1:
             return whole

@@ -530,7 +530,7 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
         The adapters are added to this policy's own model, and this policy becomes the bare base. Do
         not use other references to the model afterwards.
 
-        Raises :class:`UnknownNameError` for an option that peft lacks, and :class:`ConfigError` for
+        Raises :class:`llmzoo.errors.UnknownNameError` for an option that peft lacks, and :class:`ConfigError` for
         one that would change the shared base, and for a model that has adapters already.
         """
         model, adapters = lora.add_adapters(

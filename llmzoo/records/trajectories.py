@@ -96,7 +96,7 @@ def split_by_episode(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def to_episodes(rows: Sequence[Row]) -> list[Episode]:
-    """The episodes of the rows, as if just played; :func:`rows` gives the same rows again.
+    """The episodes of the rows, as if just played; :func:`to_rows` gives the same rows again.
 
     Whatever a row does not contain is empty: infos, states, and the tokens of completions.
     """
@@ -165,7 +165,7 @@ def filter_rows(
     top: float | None = None,
     success: bool = False,
 ) -> list[Row]:
-    """The rows that pass; see :func:`kept`."""
+    """The rows that pass; see :func:`filter_mask`."""
     flags = filter_mask(rows, min_return=min_return, top=top, success=success)
     return [row for row, flag in zip(rows, flags, strict=True) if flag]
 

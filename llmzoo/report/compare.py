@@ -149,7 +149,7 @@ def _check_same_tasks(
 
 
 def compare_pair(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a :class:`Pair` that two evaluations of the same tasks give: those of ``llmzoo eval``
+    """The fields of a :class:`PairedComparison` that two evaluations of the same tasks give: those of ``llmzoo eval``
     or, of several seeds, ``ids``, ``solved`` and ``returns`` one after another."""
     one_solved, other_solved = _by_task(one, _marks(one)), _by_task(other, _marks(other))
     one_returns, other_returns = (

@@ -72,7 +72,7 @@ class RunReport:
     _played: dict[Path, RecordedEpisodes] = field(default_factory=dict)
 
     def read(self) -> None:
-        """Read the folders. Raises :class:`ConfigError` if one contains no run."""
+        """Read the folders. Raises :class:`llmzoo.errors.ConfigError` if one contains no run."""
         folders = find_runs(self.paths)
         named = zip(folders, shortest_unique_names(folders), strict=True)
         self.runs = [load_run(folder, name) for folder, name in named]

@@ -1,9 +1,14 @@
 """Checkpoints, written atomically and without pickle.
 
-A checkpoint is a folder ``step_000120/`` with one transformers folder for each policy, the state
-of the learner's optimisers (such as ``policy.optimizer.safetensors``), and ``state.json``. It is
-written under a temporary name and renamed when complete. All randomness of a run is derived from
-its seed and the iteration number, so weights, optimiser state and iteration are the whole state.
+A checkpoint is a folder ``step_000120/`` with what the engine saves and ``state.json``. The engine
+(:meth:`llmzoo.engine.local.LocalEngine.save`) writes one transformers folder for each policy, the state
+of the learner's updater (optimisers such as ``policy.optimizer.safetensors``, and, if used, replayed
+groups, role baselines and hashes of KL references), the results against opponents, and the curriculum's
+results. ``state.json`` has the iteration, the tokens sampled so far, the mean return, the names of the
+policies, and the state of torch's random generator. All other randomness of a run is derived from its
+seed and the iteration number.
+
+A checkpoint is written under a temporary name and renamed when complete.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def policy_names(
 ) -> dict[str, str]:
     """The name of every agent's policy: its own ``policy`` among ``agent_args``, or ``rest``.
 
-    Raises :class:`UnknownNameError` for an unknown agent, and :class:`ConfigError` for settings of
+    Raises :class:`llmzoo.errors.UnknownNameError` for an unknown agent, and :class:`ConfigError` for settings of
     learning.
     """
     check_names("agent", agent_args, agents)

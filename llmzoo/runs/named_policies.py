@@ -62,7 +62,10 @@ def load_policy_for_agents(
 
 
 def display_name(name: str, agent_policies: Mapping[str, Policy]) -> str:
-    """The policy's name in evaluations. ``agent_policies``: what :func:`players` returned for ``name``."""
+    """The policy's name in evaluations.
+
+    ``agent_policies``: what :func:`load_policy_for_agents` returned for ``name``.
+    """
     # an address does not say which model it hosts
     return next(iter(agent_policies.values())).name if is_remote(name) else name
 

@@ -11,18 +11,17 @@ from typing import Any
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
 from llmzoo.files import read_json_object
-from llmzoo.models.compiling import Compile
 from llmzoo.models.decode import Sampler
 from llmzoo.models.lora import is_adapter
-from llmzoo.models.precision import Precision
 from llmzoo.policies import check_model, load, load_model, run_models
+from llmzoo.policies.agent_settings import AgentSettings
 from llmzoo.policies.base import Policy, PolicyRequest, ScriptedPolicy
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.vllm.config import TransformersArgs, is_server, sampler_config
 from llmzoo.policies.vllm.sampler import attach_samplers
 from llmzoo.runs import run_folder
-from llmzoo.runs.policy_plans import OTHERS, AgentPlan, Arrangement, plan_policies, policy_kind
+from llmzoo.runs.policy_plans import OTHERS, AgentPlan, plan_policies, policy_kind
 from llmzoo.runs.trust import check_trusted
 
 LearningPolicies = dict[str, TransformersPolicy]  # the policies that learn, by name
@@ -41,56 +40,18 @@ _PLAYED_ELSEWHERE: Policy = ScriptedPolicy(_fail_if_played, name="elsewhere")
 
 
 def load_policies(
-    agents: Sequence[str],
-    arrangement: Arrangement,
-    *,
-    model: str,
-    others: str,
-    sampling: Sampling,
-    chat: Chat | None = None,
-    agent_args: Mapping[str, Mapping[str, Any]] | None = None,
-    model_args: Mapping[str, Mapping[str, Any]] | None = None,
-    precision: Precision = "float32",
-    gradient_checkpointing: bool = False,
-    compile: Compile = "off",
-    lora_args: Mapping[str, Any] | None = None,
-    only: str | None = None,
-    device: str | None = None,
-    trust_remote_code: bool = False,
+    agents: Sequence[str], settings: AgentSettings, *, only: str | None = None
 ) -> tuple[dict[str, Policy], LearningPolicies]:
     """The policy of every agent, and those that learn.
 
-    ``arrangement``: ``"shared"`` (one model for all agents), ``"separate"`` (a copy of the model
-    per agent), ``"lora"`` (one base with an adapter per agent; ``lora_args`` are the options of
-    :meth:`TransformersPolicy.with_adapters`), the name of the only agent that learns, while
-    ``others`` play the remaining agents, or a mapping from agents to names of models, with the
-    fields of :class:`llmzoo.runs.policy_plans.ModelConfig` for each name in ``model_args``.
-    ``model`` is ``"tiny"``, ``"smollm2"``, a folder, a hub id, or the folder of an earlier run, in which
-    case the agent starts from its newest checkpoint.
-
-    ``sampling`` and ``chat`` are the defaults of all agents. ``agent_args`` maps agents to the fields
-    of :class:`llmzoo.runs.policy_plans.AgentConfig`. An agent with its own ``policy`` is not part of
-    the arrangement: if it is a model, it has its own weights and learns them unless ``frozen``; scripted
-    policies, endpoints and policy servers never learn. ``precision`` applies to the policies that learn.
-
     ``only``: load just the policy of this name; the other agents cannot be played in this process.
-    ``device``: where the models run (:func:`llmzoo.models.devices.resolve_device`).
-    ``trust_remote_code``: run Python code that comes with a model.
 
     Raises :class:`ConfigError` for conflicting settings, a model that does not exist,
-    or if no agent learns; :class:`UnknownNameError` for an unknown agent or setting.
+    or if no agent learns; :class:`llmzoo.errors.UnknownNameError` for an unknown agent or setting.
     """
-    plans = plan_policies(
-        agents,
-        arrangement,
-        model=model,
-        others=others,
-        sampling=sampling,
-        chat=chat,
-        agent_args=agent_args or {},
-        model_args=model_args,
-    )
-    if lora_args and arrangement != "lora" and not any(plan.adapter for plan in plans.values()):
+    plans = plan_policies(agents, settings)
+    has_adapters = settings.policies == "lora" or any(plan.adapter for plan in plans.values())
+    if settings.lora_args and not has_adapters:
         raise ConfigError(
             "lora_args need policies='lora', or a model with form='lora' in model_args"
         )
@@ -101,17 +62,7 @@ def load_policies(
             "model that is not frozen"
         )
     local_plans = {a: plan for a, plan in plans.items() if only in (None, plan.name)}
-    loaded = _load_plans(
-        local_plans,
-        sampling,
-        chat or Chat(),
-        precision=precision,
-        gradient_checkpointing=gradient_checkpointing,
-        compile=compile,
-        lora_args=lora_args or {},
-        device=device,
-        trust_remote_code=trust_remote_code,
-    )
+    loaded = _load_plans(local_plans, settings)
     learning: LearningPolicies = {}
     for agent, plan in local_plans.items():
         if plan.learns:
@@ -152,11 +103,11 @@ def load_run_policies(
             f"{run} trained the agent {config['policies']!r}; here the agents are {', '.join(agents)}"
         )
     try:
-        settings = Sampling(
+        run_sampling = Sampling(
             **{name: config[name] for name in needed[3:] if name not in sampling_overrides},
             **{"max_new_tokens": run_folder.max_new_tokens_for(run), **sampling_overrides},
         )
-        chat_settings = Chat(**{**run_folder.read_chat_settings(run), **chat_overrides})
+        run_chat = Chat(**{**run_folder.read_chat_settings(run), **chat_overrides})
     except (TypeError, ValueError) as error:
         raise ConfigError(f"the settings of {run} cannot be used: {error}") from error
     # runs of earlier versions have no agent_args or precision in their config
@@ -171,25 +122,20 @@ def load_run_policies(
         if snapshot is None
         else run_models.validate_checkpoint(snapshot)
     )
-    planned = plan_policies(
-        agents,
-        config["policies"],
+    settings = AgentSettings(
+        policies=config["policies"],
         model=config["model"],
         others=config["others"],
-        sampling=settings,
-        chat=chat_settings,
+        sampling=run_sampling,
+        chat=run_chat,
         agent_args=agent_args,
-        model_args=config.get("model_args"),
-    )
-    return _load_plans(
-        _from_checkpoint(planned, run, checkpoint),
-        settings,
-        chat_settings,
+        model_args=config.get("model_args", {}),
         precision=config.get("precision", "float32"),
-        seed=seed,
         device=device,
         trust_remote_code=trust_remote_code,
     )
+    plans = _from_checkpoint(plan_policies(agents, settings), run, checkpoint)
+    return _load_plans(plans, settings, seed=seed)
 
 
 def _from_checkpoint(
@@ -238,25 +184,15 @@ def with_max_temperature(
 
 
 def _load_plans(
-    plans: Mapping[str, AgentPlan],
-    sampling: Sampling,
-    chat: Chat,
-    *,
-    precision: Precision,
-    gradient_checkpointing: bool = False,
-    compile: Compile = "off",
-    lora_args: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    device: str | None = None,
-    trust_remote_code: bool = False,
+    plans: Mapping[str, AgentPlan], settings: AgentSettings, *, seed: int = 0
 ) -> dict[str, Policy]:
-    """The policy of every agent; ``sampling`` and ``chat`` are the defaults of all plans."""
-    trust = {"trust_remote_code": trust_remote_code}
+    """The policy of every agent."""
+    trust = {"trust_remote_code": settings.trust_remote_code}
     start_models = _resolve_start_models(plans, **trust)
     training: dict[str, Any] = {
-        "precision": precision,
-        "gradient_checkpointing": gradient_checkpointing,
-        "compile": compile,
+        "precision": settings.precision,
+        "gradient_checkpointing": settings.gradient_checkpointing,
+        "compile": settings.compile,
     }
     policies: dict[str, Policy] = {}
     adapter_plans_by_base: dict[str, list[AgentPlan]] = {}
@@ -267,19 +203,19 @@ def _load_plans(
         folders = {plan.name: start_models[plan.agent] for plan in adapters}
         options = {
             **training,
-            **_sampling_options(adapters, sampling, chat),
+            **_sampling_options(adapters, settings),
             "seed": seed,
-            "device": device,
+            "device": settings.device,
             **trust,
         }
-        adapted = _adapters(folders, options, lora_args or {})
+        adapted = _adapters(folders, options, settings.lora_args)
         policies |= {plan.agent: adapted[plan.name] for plan in adapters}
     groups: dict[tuple[str, str], list[AgentPlan]] = {}
     for plan in plans.values():
         if not plan.adapter:
             groups.setdefault((plan.name, start_models[plan.agent]), []).append(plan)
     for (_, start), members in groups.items():
-        options = _sampling_options(members, sampling, chat)
+        options = _sampling_options(members, settings)
         if policy_kind(start) == "scripted":
             options = {}
         elif policy_kind(start) in ("model", "server"):
@@ -287,17 +223,16 @@ def _load_plans(
             if policy_kind(start) == "server":  # it makes its own prompts
                 options = {n: v for n, v in options.items() if n not in ("chat", "chats")}
             else:
-                options |= {"device": device, **trust}
+                options |= {"device": settings.device, **trust}
         policies |= dict.fromkeys((plan.agent for plan in members), load(start, **options))
     return {agent: policies[agent] for agent in plans}
 
 
-def _sampling_options(
-    members: Sequence[AgentPlan], sampling: Sampling, chat: Chat
-) -> dict[str, Any]:
+def _sampling_options(members: Sequence[AgentPlan], settings: AgentSettings) -> dict[str, Any]:
     """The options of a policy from the settings of its plans."""
     if len(members) == 1:
         return {"sampling": members[0].sampling, "chat": members[0].chat}
+    sampling, chat = settings.sampling, settings.chat
     own = {plan.agent: plan.sampling for plan in members if plan.sampling != sampling}
     own_chats = {plan.agent: plan.chat for plan in members if plan.chat != chat}
     return {"sampling": sampling, "samplings": own, "chat": chat, "chats": own_chats}

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from functools import cache
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from llmzoo.endpoints import ENDPOINT_PREFIX
 from llmzoo.errors import ConfigError
 from llmzoo.names import NAME_RULE, check_names, is_name
 from llmzoo.policies import SCRIPTED
+from llmzoo.policies.agent_settings import AgentSettings, Arrangement
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.registry import is_remote
 
@@ -18,20 +21,13 @@ SHARED = "policy"  # the name of the one policy for all agents
 OTHERS = "(others)"
 _SAMPLING_OPTIONS = ("temperature", "top_p", "top_k", "max_new_tokens", "stop")
 _CHAT_OPTIONS = ("system", "chat_template_args", "thought_end")
-_OPTION_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
-    "policy": ((str,), "a name"),
-    "frozen": ((bool,), "true or false"),
-    "learner": ((str,), "a name"),
-    "learner_args": ((Mapping,), "a mapping of names to values"),
-    "learning_rate": ((float, int), "a number"),
-    "temperature": ((float, int), "a number"),
-    "top_p": ((float, int), "a number"),
-    "top_k": ((int,), "a whole number"),
-    "max_new_tokens": ((int,), "a whole number"),
-    "stop": ((list, tuple), "a list of texts"),
-    "system": ((str,), "a text"),
-    "chat_template_args": ((Mapping,), "a mapping of names to values"),
-    "thought_end": ((str,), "a text"),
+_KINDS: Mapping[Any, tuple[tuple[type, ...], str]] = {
+    str: ((str,), "a text"),
+    bool: ((bool,), "true or false"),
+    int: ((int,), "a whole number"),
+    float: ((float, int), "a number"),
+    Mapping: ((Mapping,), "a mapping of names to values"),
+    Sequence: ((list, tuple), "a list of texts"),
 }
 
 
@@ -56,7 +52,7 @@ class AgentConfig:
 
     def __post_init__(self) -> None:
         for name, value in self.explicit_settings().items():
-            kinds, wanted = _OPTION_TYPES[name]
+            kinds, wanted = _allowed_values(name)
             if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
                 raise ConfigError(f"{name} must be {wanted}, got {value!r}")
         if self.stop is not None and not all(isinstance(s, str) and s for s in self.stop):
@@ -89,6 +85,14 @@ class AgentConfig:
         if run.chat_template_args and self.chat_template_args is not None:
             overrides["chat_template_args"] = {**run.chat_template_args, **self.chat_template_args}
         return replace(run, **overrides)
+
+
+@cache
+def _allowed_values(name: str) -> tuple[tuple[type, ...], str]:
+    """The types of a setting of :class:`AgentConfig`, and their name in errors."""
+    hint = get_type_hints(AgentConfig)[name]
+    (kind,) = [part for part in get_args(hint) or (hint,) if part is not NoneType]
+    return _KINDS[get_origin(kind) or kind]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,33 +130,19 @@ class AgentPlan:
     base: str = ""
 
 
-Arrangement = Mapping[str, str] | str
+def plan_policies(agents: Sequence[str], settings: AgentSettings) -> dict[str, AgentPlan]:
+    """The plan of every agent.
 
-
-def plan_policies(
-    agents: Sequence[str],
-    arrangement: Arrangement,
-    *,
-    model: str,
-    others: str,
-    sampling: Sampling,
-    agent_args: Mapping[str, Mapping[str, Any]],
-    model_args: Mapping[str, Mapping[str, Any]] | None = None,
-    chat: Chat | None = None,
-) -> dict[str, AgentPlan]:
-    """The plan of every agent. :func:`llmzoo.runs.policy_loading.load_policies` explains the arguments.
-
-    Raises :class:`UnknownNameError` for an unknown agent or setting, and :class:`ConfigError` for
+    Raises :class:`llmzoo.errors.UnknownNameError` for an unknown agent or setting, and :class:`ConfigError` for
     settings that exclude each other.
     """
+    arrangement, agent_args = settings.policies, settings.agent_args
     check_names("agent", agent_args, agents)
     configs = {agent: _parse_agent_config(agent, agent_args.get(agent, {})) for agent in agents}
     names = _policy_names(agents, arrangement, configs)
-    models = _model_configs(arrangement, names, model_args or {})
+    models = _model_configs(arrangement, names, settings.model_args)
     plans = {
-        agent: _plan_agent(
-            agent, config, names.get(agent), models, model, others, sampling, chat or Chat()
-        )
+        agent: _plan_agent(agent, config, names.get(agent), models, settings)
         for agent, config in configs.items()
     }
     for name in [plan.name for plan in plans.values() if plan.learns]:
@@ -246,7 +236,7 @@ def policy_kind(source: str) -> str:
 def _parse_agent_config(agent: str, values: Mapping[str, Any]) -> AgentConfig:
     if not isinstance(values, Mapping):
         raise ConfigError(f"agent {agent!r} has settings by name, got {values!r}")
-    check_names(f"setting of agent {agent!r}", values, _OPTION_TYPES)
+    check_names(f"setting of agent {agent!r}", values, [f.name for f in fields(AgentConfig)])
     try:
         return AgentConfig(**values)
     except ConfigError as error:
@@ -258,22 +248,19 @@ def _plan_agent(
     config: AgentConfig,
     name: str | None,
     models: Mapping[str, ModelConfig],
-    model: str,
-    others: str,
-    sampling: Sampling,
-    chat: Chat,
+    settings: AgentSettings,
 ) -> AgentPlan:
     try:
-        agent_sampling, agent_chat = config.sampling(sampling), config.chat(chat)
+        sampling, chat = config.sampling(settings.sampling), config.chat(settings.chat)
     except ValueError as error:
         raise ConfigError(f"agent {agent!r}: {error}") from None
     adapter = False
     if config.policy is not None:
         name, source = agent, config.policy
     elif name is None:
-        name, source = OTHERS, others
+        name, source = OTHERS, settings.others
     else:
-        source, adapter = models[name].model or model, models[name].form == "lora"
+        source, adapter = models[name].model or settings.model, models[name].form == "lora"
         if policy_kind(source) != "model":
             raise ConfigError(
                 f"model={source!r} cannot learn: give a model, and let {source!r} play an agent through "
@@ -284,8 +271,8 @@ def _plan_agent(
         name=name,
         source=source,
         learns=policy_kind(source) == "model" and name != OTHERS and not config.frozen,
-        sampling=agent_sampling,
-        chat=agent_chat,
+        sampling=sampling,
+        chat=chat,
         adapter=adapter,
         learning_rate=config.learning_rate,
         base=source,

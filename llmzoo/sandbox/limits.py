@@ -1,4 +1,11 @@
-"""What a program or a command may use. :mod:`llmzoo.sandbox.confine.zygote` sets these limits in each child."""
+"""What a program or a command may use.
+
+:mod:`llmzoo.sandbox.confine.zygote` sets :class:`Limits` in the child that runs a program, whose output the
+host bounds (:mod:`llmzoo.sandbox.confine.job`). :mod:`llmzoo.sandbox.confine.launcher` sets
+:class:`CommandLimits` for a command. A program's limits on processes and threads, open files and scratch
+space are constants of the zygote, and a command's on open files is one of the launcher: both run without
+the rest of llmzoo, so they cannot import this module.
+"""
 
 from __future__ import annotations
 

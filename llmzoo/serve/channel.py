@@ -121,7 +121,7 @@ def call_server(
 
     After a refused connection a channel fails all calls at once until its next attempt to connect,
     even if a server listens by then. So a call that reached no server is repeated after that
-    attempt. Raises what :func:`plainly` does.
+    attempt. Raises what :func:`translate_rpc_errors` does.
     """
     with translate_rpc_errors(address):
         try:

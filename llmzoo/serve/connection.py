@@ -90,7 +90,7 @@ class Connection(RemoteHost):
         ]
 
     def describe(self, spec: pb.Spec) -> Description:
-        """Raises :class:`ConfigError` for arguments that the server refuses."""
+        """Raises :class:`llmzoo.errors.ConfigError` for arguments that the server refuses."""
         key = spec.SerializeToString(deterministic=True)
         if key not in self._descriptions:
             timeout = self.limits.make_s + _SLACK_S

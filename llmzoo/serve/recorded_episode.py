@@ -111,7 +111,10 @@ class RecordedEpisode:
         return self._ended.wait(seconds)
 
     def add_reward(self, reward: Any) -> None:
-        """Reward all agents, or those named. Raises :class:`ProgramError` if ``reward`` is invalid."""
+        """Reward all agents, or those named.
+
+        Raises :class:`llmzoo.envs.programs.ProgramError` if ``reward`` is invalid.
+        """
         checked = parse_agent_rewards(reward, self.agents)
         with self._lock:
             self._rewards.append(checked)
@@ -125,8 +128,8 @@ class RecordedEpisode:
         """Pass the episode's record to ``keep``, and end it. Returns whether there was anything to record.
 
         ``result``: what the program returned, as for :func:`parse_outcome`; None ends the episode without
-        a reward. Raises :class:`ProgramError` if ``result`` is invalid, :class:`ProgramClosed` if the
-        episode has ended, and any exception of ``keep``; the episode then stays open.
+        a reward. Raises :class:`llmzoo.envs.programs.ProgramError` if ``result`` is invalid,
+        :class:`ProgramClosed` if the episode has ended, and any exception of ``keep``; the episode then stays open.
         """
         with self._lock:
             if self._ended.is_set():

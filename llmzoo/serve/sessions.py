@@ -83,7 +83,7 @@ class EnvSessions:
         return id in self._open
 
     def take(self, id: bytes) -> EnvSession:
-        """Lock a session for one user, who must reset ``busy``. Raises :class:`Refused`."""
+        """Lock a session for one user, who must reset ``busy``. Raises :class:`RequestRefusedError`."""
         with self._lock:
             session = self._open.get(id)
             if session is None:
@@ -102,14 +102,14 @@ class EnvSessions:
             return session
 
     def add(self, id: bytes, session: EnvSession) -> None:
-        """Open a session under a name that its client chose. Raises :class:`Refused`."""
+        """Open a session under a name that its client chose. Raises :class:`RequestRefusedError`."""
         self.check_can_open(id)
         session.used = time.monotonic()
         with self._lock:
             self._open[id] = session
 
     def check_can_open(self, id: bytes) -> None:
-        """Raise :class:`Refused` if a session of this name cannot be opened."""
+        """Raise :class:`RequestRefusedError` if a session of this name cannot be opened."""
         if len(id) != ID_BYTES:
             raise RequestRefusedError(
                 grpc.StatusCode.INVALID_ARGUMENT,

@@ -1,7 +1,7 @@
 """What has changed in an environment since its client last saw it.
 
 The server remembers the last state that its client has seen of each session. A view holds the
-difference. :func:`write` runs on the server, and :func:`read`, its mirror image, on the client.
+difference. :func:`write_view` runs on the server, and :func:`read_view`, its mirror image, on the client.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class _PoolThread:
 
 
 class _PoolRun(Generic[Job, Result]):
-    """One call of :meth:`Lanes.run`.
+    """One call of :meth:`TimeoutPool.run`.
 
     ``dict.setdefault`` is atomic, so each job keeps its first result: its own, or that of
     abandoning it. A lock per job would cost more than many jobs.

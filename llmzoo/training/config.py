@@ -14,6 +14,7 @@ from llmzoo.models.devices import check_device
 from llmzoo.models.model_catalog import TINY
 from llmzoo.names import check_names
 from llmzoo.policies import run_models
+from llmzoo.policies.agent_settings import AgentSettings
 from llmzoo.policies.base import default_max_new_tokens
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.policies.vllm.config import sampler_config
@@ -232,6 +233,24 @@ class FitConfig:
             system=self.system,
             chat_template_args=self.chat_template_args,
             thought_end=self.thought_end,
+        )
+
+    def agent_settings(self) -> AgentSettings:
+        """Which policy plays each agent."""
+        return AgentSettings(
+            policies=self.policies,
+            model=self.model,
+            others=self.others,
+            sampling=self.sampling(),
+            chat=self.chat(),
+            agent_args=self.agent_args,
+            model_args=self.model_args,
+            precision=self.precision,
+            gradient_checkpointing=self.gradient_checkpointing,
+            compile=self.compile,
+            lora_args=self.lora_args,
+            device=self.device,
+            trust_remote_code=self.trust_remote_code,
         )
 
     def _answer_limit(self) -> int:

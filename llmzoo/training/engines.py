@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +39,8 @@ def open_engine(
 ) -> Iterator[Engine]:
     """The engine of a run. The processes that it starts end with the context.
 
-    ``policies``: those that learn. ``env_args``: all arguments of the environment but its split.
-    ``folder``: of the run. ``example``: an environment of the run.
+    ``policies``: those that learn. ``env_args``: all arguments of the environment except its split.
+    ``folder``: the run's folder. ``example``: an environment of the run.
     """
     if config.engine == "local":
         engine_class = OffPolicyEngine if config.max_off_policy_steps else LocalEngine
@@ -69,10 +68,10 @@ def open_engine(
     from llmzoo.engine.ray.engine import ray_engine
 
     plan = _build_plan(config, list(agent_policies), env_args)
-    ray = ray_args(config.engine_args)
+    ray_options = ray_args(config.engine_args)
     lag = config.max_off_policy_steps
     with ray_engine(
-        plan, ray, learner, policies, agent_policies, max_off_policy_steps=lag
+        plan, ray_options, learner, policies, agent_policies, max_off_policy_steps=lag
     ) as engine:
         yield engine
 
@@ -84,26 +83,15 @@ def _build_plan(config: FitConfig, agents: list[str], env_args: Mapping[str, Any
         learner_args=config.learner_args,
         env=config.env,
         env_args={"split": "train", **env_args},
-        open_policies="llmzoo.runs.policy_loading:load_policies",
+        policy_loader="llmzoo.runs.policy_loading:load_policies",
         agents=agents,
-        policies=config.policies,
-        model=config.model,
-        others=config.others,
-        sampling=asdict(config.sampling()),
-        chat=asdict(config.chat()),
-        agent_args=config.agent_args,
-        model_args=config.model_args,
-        precision=config.precision,
-        gradient_checkpointing=config.gradient_checkpointing,
-        compile=config.compile,
-        lora_args=config.lora_args,
+        settings=config.agent_settings(),
         cohorts=config.cohorts,
         workers=config.workers,
         parallel=config.parallel,
         cpu_offload=config.cpu_offload,
         total_steps=config.steps,
         folder=os.getcwd(),
-        trust_remote_code=config.trust_remote_code,
     )
 
 
@@ -113,7 +101,7 @@ def check_engine(
     env: str | Callable[[], AECEnv],
     policies: Mapping[str, Policy] | None,
 ) -> None:
-    """Refuse objects that other processes cannot make themselves, and Ray inside torchrun."""
+    """Refuse Ray inside torchrun, and objects that its processes would have to build themselves."""
     if config.engine == "local":
         return
     if ranks.world_size() > 1:
@@ -127,9 +115,11 @@ def check_engine(
     )
     for value, what, instead in objects:
         if not isinstance(value, str):
-            raise ConfigError(f"engine='ray' makes its own in each process, not {what}: {instead}")
+            raise ConfigError(
+                f"engine='ray' builds its objects in each process and cannot use {what}: give {instead}"
+            )
     if policies is not None:
         raise ConfigError(
-            "engine='ray' makes its own policies in each process, not from objects: give model, "
-            "policies and agent_args"
+            "engine='ray' builds its policies in each process and cannot use policies given as objects: "
+            "give the settings model, policies and agent_args"
         )

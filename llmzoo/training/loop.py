@@ -85,10 +85,11 @@ def fit(
     arguments go in ``env_args``), or a function that makes any AEC text environment. ``out``: the
     run folder. With ``resume`` the run there continues exactly as if it had never stopped; if
     ``steps`` has been raised, a schedule continues as that of the longer run. Without ``resume`` an
-    existing run is refused. ``policies``: how models are assigned to agents, as in :class:`FitConfig`; or
-    the policy of every agent as an object, in place of ``model`` and all other settings that make
-    policies. Each ``TransformersPolicy`` among the objects learns. A resumed run needs the same
-    policies that it started with. Further settings are the fields of :class:`FitConfig`.
+    existing run is refused. ``policies``: how models are assigned to agents, as in
+    :class:`llmzoo.training.config.FitConfig`; or the policy of every agent as an object, in place of
+    ``model`` and all other settings that make policies. Each ``TransformersPolicy`` among the objects
+    learns. A resumed run needs the same policies that it started with. Further settings are the fields
+    of :class:`llmzoo.training.config.FitConfig`.
 
     Ctrl-C lets the iteration finish, saves a checkpoint and raises ``KeyboardInterrupt``. A second
     Ctrl-C raises it at once, and so does one during the evaluations before and after.

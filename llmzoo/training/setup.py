@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -21,7 +21,9 @@ from llmzoo.evaluation.evaluate import evaluate
 from llmzoo.evaluation.exploit import can_measure_exactly, exploit
 from llmzoo.learners.base import Learner
 from llmzoo.learners.make import build_learner
+from llmzoo.policies.agent_settings import AgentSettings
 from llmzoo.policies.base import Policy, policies_by_agent
+from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.runs import checkpoints, run_folder
 from llmzoo.runs.policy_loading import (
     LearningPolicies,
@@ -37,20 +39,12 @@ from llmzoo.training.config import FitConfig, make_config
 from llmzoo.training.engines import check_engine, open_engine
 from llmzoo.training.tracking import check_trackers
 
-# settings that make the policies, and that fit refuses where it is given policies as objects
-_POLICY_OPTIONS = (
-    *(
-        "model",
-        "agent_args",
-        "model_args",
-        "others",
-        "lora_args",
-        "precision",
-        "gradient_checkpointing",
-        "compile",
-    ),
-    *("temperature", "top_p", "top_k", "max_new_tokens"),
-    *("system", "chat_template_args", "thought_end", "trust_remote_code"),
+# settings that make the policies, which fit refuses if it is given policies as objects
+_POLICY_OPTIONS = tuple(
+    field.name
+    for settings in (AgentSettings, Sampling, Chat)
+    for field in fields(settings)
+    if field.name not in ("policies", "sampling", "chat", "stop", "device")
 )
 # fields of the greedy evaluation that a run keeps
 _GREEDY_FIELDS = ("success", "success_ci95", "solved", "answers", "tokens")
@@ -266,22 +260,7 @@ def _resolve_agent_policies(
     if policies is not None:
         agent_policies = policies_by_agent(policies, agents)
         return agent_policies, transformers_policies(agent_policies)
-    return load_policies(
-        agents,
-        config.policies,
-        model=config.model,
-        others=config.others,
-        sampling=config.sampling(),
-        chat=config.chat(),
-        agent_args=config.agent_args,
-        model_args=config.model_args,
-        precision=config.precision,
-        gradient_checkpointing=config.gradient_checkpointing,
-        compile=config.compile,
-        lora_args=config.lora_args,
-        device=config.device,
-        trust_remote_code=config.trust_remote_code,
-    )
+    return load_policies(agents, config.agent_settings())
 
 
 def _make_env(env: str | Callable[[], AECEnv], env_args: Mapping[str, Any]) -> AECEnv:

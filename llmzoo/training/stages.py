@@ -31,7 +31,7 @@ def fit_stages(
     Raises :class:`ConfigError` for a stage that names no learner, or after the first a model.
     """
     if not stages:
-        raise ConfigError("stages is a list of at least one mapping of settings")
+        raise ConfigError("stages must have at least one mapping of settings, got an empty list")
     merged = [merge_stage(number, stage, common) for number, stage in enumerate(stages, start=1)]
     results: list[FitResult] = []
     for number, settings in enumerate(merged, start=1):

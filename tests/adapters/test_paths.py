@@ -217,7 +217,7 @@ def test_paths_that_lead_to_no_learner(here, learner, reason, capsys):
 def test_a_learner_that_needs_an_argument_which_the_environment_lacks(here, capsys):
     assert main(["train", "--learner", "grpo", "--env", "paths_env:Echo"]) == 2
     said = capsys.readouterr().err
-    assert "learner 'grpo' makes its environment with num_agents=1" in said
+    assert "learner 'grpo' needs an environment with num_agents=1" in said
 
 
 def test_the_working_directory_is_searched_only_for_a_path(folder, monkeypatch):

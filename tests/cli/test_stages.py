@@ -59,7 +59,7 @@ def test_each_stage_starts_where_the_one_before_ended(llmzoo, write, tmp_path):
     for argv, name in (("--seed 4", "seed"), ("--temperature 0.5", "temperature")):
         said = llmzoo("train", "--config", write(), *argv.split())
         assert said.code == 2
-        assert f"1-sft has ended with other settings ({name})" in said.err
+        assert f"1-sft has already finished with different settings ({name})" in said.err
 
     # the folder is none of a run, its stages' folders are
     argv = ["--env", "sudoku_v0", "--env.max_turns", 1, "--tasks", 2, "--json"]
@@ -129,17 +129,17 @@ FROZEN = {"policies": "separate", "agent_args": {"planner_1": {"frozen": True}}}
         ({"model": "tiny"}, {}, "stage 2 starts from the model of stage 1"),
         ({"env": "sokoban_v0"}, {}, "env is one for all stages"),
         ({"eval_split": "none"}, {}, "eval_split=none: split must be one of"),
-        ({}, FROZEN, "stage 1 trains proposer_0, and leaves no model for 'planner_1'"),
+        ({}, FROZEN, "stage 1 trains proposer_0 and leaves no model for 'planner_1'"),
         ({"learner": "grpo"}, {"policies": "separate"}, "leaves no model for 'planner_0'"),
         (
             {"policies": "shared"},
             {"policies": "separate"},
-            "apart, and policies='shared' starts from one",
+            "as separate models, but policies='shared' needs one model",
         ),
         (
             {"policies": "lora"},
             {"policies": "separate"},
-            "apart, and policies='lora' starts from one",
+            "as separate models, but policies='lora' needs one model",
         ),
         ({"policies": "planner_1", "others": "exprt"}, {}, "Did you mean 'expert'?"),
         ({}, {"learner": "grpo"}, "--learner has no effect with stages"),

@@ -71,6 +71,6 @@ def test_a_table_in_numbers():
         "return_ci95": {"a_0": [0.5, 1.5]},
     }
     head, rule, line = baselines.table("x_v0", [row]).splitlines()
-    assert head == "| player | tasks | success | return of `a_0` | tokens a task |"
+    assert head == "| player | tasks | success | return of `a_0` | tokens per task |"
     assert rule == "|---|---|---|---|---|"
     assert line == "| noisy_expert | 4 of 9 | 50.0% [15.0%, 85.0%] | 1.00 [0.50, 1.50] | 3 |"

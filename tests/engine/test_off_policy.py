@@ -15,6 +15,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
 from llmzoo.models import lora
 from llmzoo.models.sampling import Sampling
+from llmzoo.policies.agent_settings import AgentSettings
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.runs.policy_loading import load_policies
 from llmzoo.training import FitConfig, fit
@@ -33,10 +34,7 @@ def folder(tmp_path_factory):
 def an_engine(folder, arrangement="shared", name="at_grpo", **options):
     policies, learning = load_policies(
         ["writer_0", "writer_1"],
-        arrangement,
-        model=folder,
-        others="expert",
-        sampling=Sampling(max_new_tokens=3),
+        AgentSettings(policies=arrangement, model=folder, sampling=Sampling(max_new_tokens=3)),
     )
     cls = learner_class(name)
     config = cls.Config(**{"learning_rate": 1e-2, **options})

@@ -18,6 +18,8 @@ from llmzoo.engine.ray.config import RayArgs
 from llmzoo.engine.ray.engine import ray_engine
 from llmzoo.engine.ray.plan import Plan
 from llmzoo.errors import DivergedError, WorkerError
+from llmzoo.policies.agent_settings import AgentSettings
+from llmzoo.policies.settings import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import wire
 
@@ -45,16 +47,9 @@ def plan(folders):
         learner_args={**OPTIONS, "folder": str(folders / "orders")},
         env="ray_toys:Visited",
         env_args={"split": "train", "folder": str(folders / "orders")},
-        open_policies="llmzoo.runs.policy_loading:load_policies",
+        policy_loader="llmzoo.runs.policy_loading:load_policies",
         agents=["writer_0", "writer_1"],
-        policies="shared",
-        model=str(folders / "model"),
-        others="expert",
-        sampling={"max_new_tokens": 3, "stop": []},
-        agent_args={},
-        precision="float32",
-        gradient_checkpointing=False,
-        lora_args={},
+        settings=AgentSettings(model=str(folders / "model"), sampling=Sampling(max_new_tokens=3)),
         cohorts=1,
         workers=2,
         parallel="auto",

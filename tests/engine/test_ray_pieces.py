@@ -105,9 +105,18 @@ def test_shares_are_of_neighbours_and_as_many_as_can_be():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"policies": {"writer_0": policy()}}, "not from objects: give model, policies"),
-        ({"env": Parities}, "not an environment given as a function: its id or its path"),
-        ({"learner": learner_class("magrpo")()}, "not a learner given as an object: its name"),
+        (
+            {"policies": {"writer_0": policy()}},
+            "given as objects: give the settings model, policies",
+        ),
+        (
+            {"env": Parities},
+            "cannot use an environment given as a function: give its id or its path",
+        ),
+        (
+            {"learner": learner_class("magrpo")()},
+            "cannot use a learner given as an object: give its name",
+        ),
     ],
     ids=["policies", "env", "learner"],
 )

@@ -17,6 +17,8 @@ from llmzoo.engine.ray.engine import ray_engine
 from llmzoo.engine.ray.plan import Plan
 from llmzoo.errors import WorkerError
 from llmzoo.policies import expert
+from llmzoo.policies.agent_settings import AgentSettings
+from llmzoo.policies.settings import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import trajectories
 from llmzoo.rollout.episodes import play_episodes
@@ -259,16 +261,9 @@ def test_each_batch_is_played_by_weights_of_bounded_age(cluster, folder):
         learner_args={"learning_rate": 1e-2},
         env="toy_envs:Parities",
         env_args={"split": "train"},
-        open_policies="llmzoo.runs.policy_loading:load_policies",
+        policy_loader="llmzoo.runs.policy_loading:load_policies",
         agents=["writer_0", "writer_1"],
-        policies="shared",
-        model=folder,
-        others="expert",
-        sampling={"max_new_tokens": 3, "stop": []},
-        agent_args={},
-        precision="float32",
-        gradient_checkpointing=False,
-        lora_args={},
+        settings=AgentSettings(model=folder, sampling=Sampling(max_new_tokens=3)),
         cohorts=1,
         workers=1,
         parallel="auto",

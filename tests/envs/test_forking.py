@@ -74,7 +74,9 @@ def test_an_environment_that_says_how_to_copy_it():
 
 
 def test_what_cannot_be_copied_is_named():
-    with pytest.raises(ConfigError, match="holds a lock cannot be copied in mid-episode"):
+    with pytest.raises(
+        ConfigError, match="holds a lock cannot be copied in the middle of an episode"
+    ):
         fork(Foreign(held=threading.Lock()))
 
 

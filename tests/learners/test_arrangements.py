@@ -10,6 +10,7 @@ from toy_envs import Parities
 from llmzoo.engine.local import LocalEngine
 from llmzoo.learners import env_defaults, learner_class, list_learners
 from llmzoo.models.sampling import Sampling
+from llmzoo.policies.agent_settings import AgentSettings
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.runs.policy_loading import load_policies
 
@@ -25,11 +26,12 @@ def an_engine(name, agents, arrangement, folder, agent_args=None):
     agents = [f"writer_{i}" for i in range(agents)]
     policies, learning = load_policies(
         agents,
-        arrangement,
-        model=folder,
-        others="expert",
-        sampling=Sampling(max_new_tokens=2),
-        agent_args=agent_args or {},
+        AgentSettings(
+            policies=arrangement,
+            model=folder,
+            sampling=Sampling(max_new_tokens=2),
+            agent_args=agent_args or {},
+        ),
     )
     cls = learner_class(name)
     learner = cls(cls.Config(learning_rate=1e-2, **needed(name)))

@@ -26,6 +26,7 @@ from llmzoo.models import scoring
 from llmzoo.models.divergence import generalized_jsd
 from llmzoo.models.sampling import Sampling
 from llmzoo.models.tiny.tokenizer import build_tokenizer
+from llmzoo.policies.agent_settings import AgentSettings
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Completion, Group
 from llmzoo.runs.policy_loading import load_policies
@@ -240,12 +241,13 @@ def test_nothing_is_learned_from_oneself(options, tmp_path):
 def lora_agents(folder, **options):
     return load_policies(
         AGENTS,
-        "lora",
-        model=folder,
-        others="expert",
-        sampling=Sampling(max_new_tokens=2),
-        lora_args={"r": 2},
-        **options,
+        AgentSettings(
+            policies="lora",
+            model=folder,
+            sampling=Sampling(max_new_tokens=2),
+            lora_args={"r": 2},
+            **options,
+        ),
     )
 
 

@@ -7,11 +7,11 @@ import math
 
 import pytest
 
-from llmzoo.sandbox.judge.literal_asserts import as_calls
+from llmzoo.sandbox.judge.literal_asserts import read_call_cases
 
 
 def one(test: str, entry_point: str | None = None):
-    cases = as_calls(test, entry_point)
+    cases = read_call_cases(test, entry_point)
     assert cases is not None
     (case,) = cases
     return case
@@ -23,8 +23,8 @@ def test_a_call_its_arguments_and_its_name():
     assert case.args == ([1, -2], (3,))
     assert case.kwargs == {"k": {"a": 2.5}}
     assert case.name == "assert f([1, -2], (3,), k={'a': 2.5}) == {1, 2}, 'no set'"
-    assert case.right({2, 1})
-    assert not case.right([1, 2])
+    assert case.is_correct({2, 1})
+    assert not case.is_correct([1, 2])
 
 
 VALUES = [
@@ -53,7 +53,7 @@ f(0) == 10 ** 400 // f(0) == [0] * 2 + [1] // f(0) == -1 // f(0) == 1 + 0j // f(
 
 @pytest.mark.parametrize("condition", CONDITIONS.strip().replace("\n", " // ").split(" // "))
 def test_every_condition_means_what_it_means_in_python(condition):
-    cases = as_calls(f"import math\nassert {condition}", None)
+    cases = read_call_cases(f"import math\nassert {condition}", None)
     if " or " in condition:
         assert cases is None
         return
@@ -66,7 +66,7 @@ def test_every_condition_means_what_it_means_in_python(condition):
             expected = False
         if condition == "all(f(0))" and value is not None and value in ("", [], (), {}, set()):
             expected = False  # beyond Python: a check that compares nothing is no pass
-        assert case.right(value) is expected, (condition, value)
+        assert case.is_correct(value) is expected, (condition, value)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_every_condition_means_what_it_means_in_python(condition):
     ],
 )
 def test_other_texts_do_not_convert(test):
-    assert as_calls(test, None) is None
+    assert read_call_cases(test, None) is None
 
 
 def test_check():
@@ -139,49 +139,52 @@ def check(candidate):
                      0.5) == False, "across lines"
     assert double(2) == 4
 """
-    cases = as_calls(tests, "close")
+    cases = read_call_cases(tests, "close")
     assert cases is not None
     assert [case.function for case in cases] == ["close", "close", "double"]
     assert cases[1].name == 'assert candidate([1.0], 0.5) == False, "across lines"'
-    assert as_calls(tests + "\ncheck(close)\n", "close") is not None
-    assert as_calls(tests, None) is None
-    assert as_calls("def check(candidate):\n    assert candidate(1) == 1\nassert f(1)", "f") is None
+    assert read_call_cases(tests + "\ncheck(close)\n", "close") is not None
+    assert read_call_cases(tests, None) is None
+    assert (
+        read_call_cases("def check(candidate):\n    assert candidate(1) == 1\nassert f(1)", "f")
+        is None
+    )
     loop = "def check(candidate):\n    for i in range(3):\n        assert candidate(i) == i"
-    assert as_calls(loop, "f") is None
+    assert read_call_cases(loop, "f") is None
 
 
 def test_builtins_that_the_program_replaces():
-    cases = as_calls("assert sum(10, 15) == 6\nassert sum(4, 6) == 3", None)
+    cases = read_call_cases("assert sum(10, 15) == 6\nassert sum(4, 6) == 3", None)
     assert cases is not None
     assert [case.function for case in cases] == ["sum", "sum"]
     assert one("assert sorted([2, 1]) == [1, 2]", "sorted").function == "sorted"
     assert one("assert sorted(f([2, 1])) == [1, 2]").function == "f"
-    assert as_calls("assert sum(1, 2) == 3\nassert max(1, 2) == 2", None) is None
+    assert read_call_cases("assert sum(1, 2) == 3\nassert max(1, 2) == 2", None) is None
 
 
 def test_math_is_pythons_without_an_import():
-    assert one("assert math.isclose(f(1), 2.0)").right(2.0)
-    assert one("from math import isclose as near\nassert near(f(1), 2.0)").right(2.0)
-    assert one("import math as m\nassert m.isclose(f(1), 2.0)").right(2.0)
+    assert one("assert math.isclose(f(1), 2.0)").is_correct(2.0)
+    assert one("from math import isclose as near\nassert near(f(1), 2.0)").is_correct(2.0)
+    assert one("import math as m\nassert m.isclose(f(1), 2.0)").is_correct(2.0)
 
 
 def test_hostile_values_are_judged_at_once():
     modulus = 2**61 - 1
     colliding = [modulus * i for i in range(100_000)]
-    assert not one("assert set(f(1)) == {1}").right(colliding)
+    assert not one("assert set(f(1)) == {1}").is_correct(colliding)
     nested: list = []
     for _ in range(90):
         nested = [nested]
-    assert not one("assert f(1) == [1]").right(nested)
-    assert not one("assert abs(f(1) - 0.5) < 1e-6").right(10**5000)
-    assert not one("assert str(f(1)) == '1'").right(10**5000)
-    assert not one("assert int(f(1)) == 1").right("9" * 1_000_000)
-    assert not one("assert f(1) == 1.0").right(10**5000)
+    assert not one("assert f(1) == [1]").is_correct(nested)
+    assert not one("assert abs(f(1) - 0.5) < 1e-6").is_correct(10**5000)
+    assert not one("assert str(f(1)) == '1'").is_correct(10**5000)
+    assert not one("assert int(f(1)) == 1").is_correct("9" * 1_000_000)
+    assert not one("assert f(1) == 1.0").is_correct(10**5000)
 
 
 def test_every_mbpp_test_converts(shared_data):
     lines = (shared_data / "mbpp_sanitized_dev.jsonl").read_text().splitlines()
     for record in map(json.loads, lines):
-        cases = as_calls("\n".join(record["test_imports"] + record["test_list"]), None)
+        cases = read_call_cases("\n".join(record["test_imports"] + record["test_list"]), None)
         assert cases is not None, record["task_id"]
         assert len(cases) == len(record["test_list"])

@@ -12,6 +12,7 @@ import tiny_models
 from llmzoo.engine.ray.plan import Plan
 from llmzoo.errors import ConfigError
 from llmzoo.models.sampling import Sampling
+from llmzoo.policies.agent_settings import AgentSettings
 from llmzoo.policies.settings import Chat
 from llmzoo.runs.named_policies import load_policy_for_agents
 from llmzoo.runs.policy_loading import load_policies, load_run_policies
@@ -60,23 +61,19 @@ OWN = {"a": {"system": "A.", "chat_template_args": {"enable_thinking": True}}}
 
 @pytest.mark.parametrize("arrangement", ["shared", "separate", "lora"])
 def test_an_agents_settings_stand_before_the_runs(model, arrangement):
-    agents, learning = load_policies(
-        AGENTS,
-        arrangement,
-        model=model,
-        others="expert",
-        sampling=RUN,
-        chat=CHAT,
-        agent_args=OWN,
+    settings = AgentSettings(
+        policies=arrangement, model=model, sampling=RUN, chat=CHAT, agent_args=OWN
     )
+    agents, learning = load_policies(AGENTS, settings)
     check(agents)
     assert len(learning) == (1 if arrangement == "shared" else 2)
 
 
 def test_players_that_do_not_learn_have_them_too(model):
-    agents, _ = load_policies(
-        AGENTS, "b", model=model, others=model, sampling=RUN, chat=CHAT, agent_args=OWN
+    settings = AgentSettings(
+        policies="b", model=model, others=model, sampling=RUN, chat=CHAT, agent_args=OWN
     )
+    agents, _ = load_policies(AGENTS, settings)
     check(agents)
 
 
@@ -113,17 +110,9 @@ def test_workers_of_ray_have_them(model):
         learner_args={},
         env="sudoku_v0",
         env_args={},
-        open_policies="llmzoo.runs.policy_loading:load_policies",
+        policy_loader="llmzoo.runs.policy_loading:load_policies",
         agents=AGENTS,
-        policies="shared",
-        model=model,
-        others="expert",
-        sampling=asdict(RUN),
-        chat=asdict(config.chat()),
-        agent_args=OWN,
-        precision="float32",
-        gradient_checkpointing=False,
-        lora_args={},
+        settings=AgentSettings(model=model, sampling=RUN, chat=config.chat(), agent_args=OWN),
         cohorts=1,
         workers=1,
         parallel="auto",
@@ -149,18 +138,16 @@ def test_workers_of_ray_have_them(model):
 )
 def test_settings_that_mean_nothing_for_an_agent(model, agent, says):
     with pytest.raises(ConfigError, match=says):
-        plan_policies(
-            AGENTS, "shared", model=model, others="expert", sampling=RUN, agent_args={"a": agent}
-        )
+        plan_policies(AGENTS, AgentSettings(model=model, sampling=RUN, agent_args={"a": agent}))
 
 
 def test_a_model_without_a_chat_template_takes_none(plain):
-    options = {"model": plain, "others": "expert", "sampling": RUN}
+    options = {"model": plain, "sampling": RUN}
     for chat in (Chat(system="x"), Chat(chat_template_args=OFF)):
         with pytest.raises(ConfigError, match="no chat template"):
-            load_policies(AGENTS, "shared", chat=chat, **options)
+            load_policies(AGENTS, AgentSettings(chat=chat, **options))
     with pytest.raises(ConfigError, match="no chat template: system would have no effect"):
-        load_policies(AGENTS, "shared", agent_args={"b": {"system": "x"}}, **options)
+        load_policies(AGENTS, AgentSettings(agent_args={"b": {"system": "x"}}, **options))
     with pytest.raises(ConfigError, match="no chat template: system would have no effect"):
         load_hosted(plain, {"system": "x"})
     with pytest.raises(ConfigError, match="makes its own prompts"):

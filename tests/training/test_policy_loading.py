@@ -16,6 +16,7 @@ from llmzoo.cli import main
 from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.models.sampling import Sampling
+from llmzoo.policies.agent_settings import AgentSettings
 from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.endpoint import EndpointPolicy
 from llmzoo.policies.transformers import TransformersPolicy
@@ -43,9 +44,11 @@ def loaded(folders):
     """``load_policies`` for the first model."""
 
     def take(agents, arrangement, *, model=folders[0], others="expert", sampling=RUN, **options):
-        return load_policies(
-            agents, arrangement, model=model, others=others, sampling=sampling, **options
+        only = options.pop("only", None)
+        settings = AgentSettings(
+            policies=arrangement, model=model, others=others, sampling=sampling, **options
         )
+        return load_policies(agents, settings, only=only)
 
     return take
 
@@ -398,7 +401,7 @@ def test_an_endpoint_plays_an_agent_with_its_settings(loaded, monkeypatch):
             {"b": {"policy": "expert", "stop": ["x"], "top_k": 1}},
             "top_k, stop would have no effect",
         ),
-        ("separate", {"b": {"policy": 7}}, "agent 'b': policy must be a name, got 7"),
+        ("separate", {"b": {"policy": 7}}, "agent 'b': policy must be a text, got 7"),
         ("separate", {"b": {"frozen": "yes"}}, "frozen must be true or false"),
         ("separate", {"b": {"temperature": True}}, "temperature must be a number"),
         ("separate", {"b": {"temperature": "1e-3"}}, "temperature must be a number"),

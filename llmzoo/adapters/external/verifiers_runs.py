@@ -1,6 +1,6 @@
 """An episode of verifiers without its servers: ``Env.run`` with recorded replies in place of a model.
 
-``Env.run`` of verifiers is a coroutine that asks an agent for replies. :func:`play` starts it from the
+``Env.run`` of verifiers is a coroutine that asks an agent for replies. :func:`run_with_replies` starts it from the
 beginning and gives it the replies so far. When it asks for another one, it is cancelled and what the agent
 would read is returned. When it ends, the task's own ``@vf.reward`` functions score it, and then
 ``Env.finalize``. An answer so costs a run of everything before it, and nothing is shared by two copies of an

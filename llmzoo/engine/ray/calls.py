@@ -2,7 +2,7 @@
 
 A worker answers a report (JSON) and arrays beside it. An exception in a worker comes back as text
 and is raised again in the process that drives the run: an error of llmzoo's with its own class,
-anything else as a :class:`WorkerError`. A worker that dies answers nothing (:class:`Lost`).
+anything else as a :class:`WorkerError`. A worker that dies answers nothing (:class:`WorkerLostError`).
 
 One thread drives a run. What it does with an answer may depend on the answer but not on the order
 of answers. So the result of a run does not depend on how long each worker takes.
@@ -36,7 +36,7 @@ class WorkerLostError(Exception):
 
 
 def get_results(references: Sequence[Any]) -> list[Any]:
-    """The results of a call that has ended, arrays as views into the object store. Raises :class:`Lost`."""
+    """The results of a call that has ended, arrays as views into the object store. Raises :class:`WorkerLostError`."""
     try:
         results: list[Any] = ray.get(list(references))
     except RayError as error:

@@ -73,7 +73,7 @@ class RayArgs:
 
 
 def ray_args(values: Mapping[str, Any]) -> RayArgs:
-    """Options by name; raises :class:`UnknownNameError` or :class:`ConfigError`."""
+    """Options by name; raises :class:`llmzoo.errors.UnknownNameError` or :class:`ConfigError`."""
     check_names("option of engine 'ray'", values, [field.name for field in fields(RayArgs)])
     for name, value in values.items():
         _check(name, value)

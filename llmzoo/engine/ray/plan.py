@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -15,10 +15,8 @@ from llmzoo import registry
 from llmzoo.engine.setup import Parallel, keep_freed_memory
 from llmzoo.learners.base import Learner
 from llmzoo.learners.make import build_learner
-from llmzoo.models.compiling import Compile
-from llmzoo.models.precision import Precision
+from llmzoo.policies.agent_settings import AgentSettings
 from llmzoo.policies.base import Policy
-from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 
 
@@ -26,43 +24,33 @@ from llmzoo.policies.transformers import TransformersPolicy
 class Plan:
     """A run in names and numbers. Paths are relative to ``folder`` on machines that have it.
 
-    ``open_policies``: the function that loads the policies, as ``"module:function"``.
+    ``policy_loader``: the function that loads the policies, as ``"module:function"``.
     """
 
     learner: str
     learner_args: Mapping[str, Any]
     env: str
     env_args: Mapping[str, Any]
-    open_policies: str
+    policy_loader: str
     agents: Sequence[str]
-    policies: Mapping[str, str] | str
-    model: str
-    others: str
-    sampling: Mapping[str, Any]
-    chat: Mapping[str, Any] = field(default_factory=dict)
-    agent_args: Mapping[str, Any]
-    model_args: Mapping[str, Any] = field(default_factory=dict)
-    precision: Precision
-    gradient_checkpointing: bool
-    compile: Compile = "off"
-    lora_args: Mapping[str, Any]
+    settings: AgentSettings
     cohorts: int
     workers: int
     parallel: Parallel
     cpu_offload: bool
     total_steps: int
     folder: str
-    trust_remote_code: bool = False
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
 
     @staticmethod
     def from_json(text: str) -> Plan:
-        return Plan(**json.loads(text))
+        values = json.loads(text)
+        return Plan(**{**values, "settings": AgentSettings.from_json(values["settings"])})
 
     def make_learner(self) -> Learner:
-        return build_learner(self.learner, self.learner_args, self.agent_args)
+        return build_learner(self.learner, self.learner_args, self.settings.agent_args)
 
     def make_env(self) -> AECEnv:
         return registry.make(self.env, **self.env_args)
@@ -71,23 +59,9 @@ class Plan:
         self, only: str | None = None
     ) -> tuple[dict[str, Policy], dict[str, TransformersPolicy]]:
         """The policy of every agent, and those that learn; ``only``: see ``runs.policy_loading.load_policies``."""
-        policies: tuple[dict[str, Policy], dict[str, TransformersPolicy]] = registry.load_object(
-            self.open_policies
-        )(
-            self.agents,
-            self.policies,
-            model=self.model,
-            others=self.others,
-            sampling=Sampling(**{**self.sampling, "stop": tuple(self.sampling["stop"])}),
-            chat=Chat(**self.chat),
-            agent_args=self.agent_args,
-            model_args=self.model_args,
-            precision=self.precision,
-            gradient_checkpointing=self.gradient_checkpointing,
-            compile=self.compile,
-            lora_args=self.lora_args,
-            only=only,
-            trust_remote_code=self.trust_remote_code,
+        load = registry.load_object(self.policy_loader)
+        policies: tuple[dict[str, Policy], dict[str, TransformersPolicy]] = load(
+            self.agents, self.settings, only=only
         )
         return policies
 

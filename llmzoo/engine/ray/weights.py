@@ -46,7 +46,7 @@ def pack_files(files: Files) -> Bytes:
 
 
 def unpack_files(array: Bytes) -> dict[str, Bytes]:
-    """The files that :func:`packed` packed, as views into the array."""
+    """The files that :func:`pack_files` packed, as views into the array."""
     if not len(array):
         return {}
     start, head = _read_header(array)
@@ -142,7 +142,7 @@ def pack_player_weights(learning: Learning, players: Mapping[str, Policy]) -> By
 
 
 def load_player_weights(learning: Learning, array: Bytes) -> dict[str, TransformersPolicy]:
-    """Load what :func:`playing` packed; returns the player for each policy by its name.
+    """Load what :func:`pack_player_weights` packed; returns the player for each policy by its name.
 
     The player is the policy itself with these weights, or the bare base of its adapter.
     """

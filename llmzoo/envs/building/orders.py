@@ -76,7 +76,7 @@ def parse_orders(
 
 
 def parse_numbers(words: Sequence[str]) -> list[int]:
-    """Whole numbers of at most four digits; raises :class:`Refused` for anything else."""
+    """Whole numbers of at most four digits; raises :class:`OrderRefused` for anything else."""
     for word in words:
         if not _NUMBER.fullmatch(word):
             raise OrderRefused("a coordinate is a whole number such as 3")
@@ -84,7 +84,7 @@ def parse_numbers(words: Sequence[str]) -> list[int]:
 
 
 def check_coordinate(name: str, value: int, size: int) -> int:
-    """``value`` if it is a coordinate from 0 to ``size - 1``; raises :class:`Refused` otherwise."""
+    """``value`` if it is a coordinate from 0 to ``size - 1``; raises :class:`OrderRefused` otherwise."""
     if not 0 <= value < size:
         raise OrderRefused(f"{name} is from 0 to {size - 1}")
     return value

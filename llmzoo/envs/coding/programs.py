@@ -16,19 +16,30 @@ from functools import lru_cache
 from llmzoo.envs.base import MAX_ACTION_CHARS
 from llmzoo.sandbox import syntax
 
-MAX_NESTING = 100  # of brackets; Python's own limit is 200, and deep nests take it long
-_MAX_BLOCKS = 20  # fenced blocks that are looked at, the last ones
-_MAX_CHUNKS = 200  # top-level pieces of an answer without fences that are looked at
+MAX_NESTING = 100  # of brackets; Python's own limit is 200, and it parses deep nesting slowly
+_MAX_BLOCKS = 20  # only the last fenced blocks are read
+_MAX_CHUNKS = 200  # only the first top-level pieces of an answer without fences are read
 
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
-# each part ends where the next begins, so that a line is read once
+# linear time: adjacent parts of the pattern of an assignment cannot match the same characters
 _CODE_LINE = re.compile(
     r"(?:async def|def|class|import|from)\s|@\w|\w+\s*(?::[^=]+)?=[^=]"
     r"|(?:for|while|if|with|try)\b.*:|[A-Za-z_][\w.]*\("
 )
 _HEADER = re.compile(r"[ \t]*(?:async[ \t]+def|def|class)[ \t]+\w+[ \t]*[(:]")
 _CONTINUES = re.compile(r"[ \t)\]}]|(?:else|elif|except|finally)\b|$")
-_OUTSIDE = {"breakpoint", "eval", "exec", "exit", "input", "open", "print", "quit", "__import__"}
+# builtins that do more than compute a value
+_SIDE_EFFECT_BUILTINS = {
+    "breakpoint",
+    "eval",
+    "exec",
+    "exit",
+    "input",
+    "open",
+    "print",
+    "quit",
+    "__import__",
+}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -39,7 +50,7 @@ class NoProgram(ValueError):
 
 
 def parse(source: str) -> ast.Module:
-    """The syntax tree of ``source``, shared and not to be changed. Raises :class:`NoProgram` with line
+    """The syntax tree of ``source``, from a cache: do not modify it. Raises :class:`NoProgram` with line
     and reason."""
     result = _parse(source)
     if isinstance(result, str):
@@ -47,7 +58,7 @@ def parse(source: str) -> ast.Module:
     return result
 
 
-@lru_cache(maxsize=64)  # every question about a program begins with its tree
+@lru_cache(maxsize=64)  # several functions here parse the same source
 def _parse(source: str) -> ast.Module | str:
     """The syntax tree, or why there is none."""
     if len(source) > MAX_ACTION_CHARS:
@@ -87,35 +98,36 @@ def _extract(text: str, wanted: frozenset[str]) -> str:
     if not wanted:
         return source
     tree = parse(source)
-    kept = [node for node in tree.body if _defines_only(node, wanted)]
+    kept = [node for node in tree.body if _is_declaration(node, wanted)]
     if not kept:
         raise NoProgram("no function is defined in it")
     return source if len(kept) == len(tree.body) else _unparse(kept)
 
 
 def left_out_reason(text: str) -> str:
-    """Why a piece of an answer that defines something was left out of its program; "" if none was."""
+    """Why a function or class in an answer was left out of its program; "" if none was left out."""
     text = text[:MAX_ACTION_CHARS]
     blocks = _fenced_blocks(text)[-_MAX_BLOCKS:]
     if blocks:
         pieces = [block for block in blocks if any(map(_HEADER.match, block.splitlines()))]
     else:
-        pieces = [text] if _names(text.strip("\n")) is None else []
+        pieces = [text] if _defined_names(text.strip("\n")) is None else []
         pieces = [chunk for piece in pieces for chunk in _chunks(piece) if _HEADER.match(chunk)]
     results = map(_parse, pieces)
     return next((reason for reason in results if isinstance(reason, str)), "")
 
 
-def begins_definition(text: str, names: Collection[str] = ()) -> bool:
-    """Whether a line begins a definition of one of ``names``, parsable or not. Without ``names``:
-    whether a line looks like code, or a code fence holds something."""
-    text = text[:MAX_ACTION_CHARS]
-    lines = text.splitlines()
-    if not names:
-        return bool(_fenced_blocks(text)) or any(map(_CODE_LINE.match, lines))
+def begins_definition(text: str, names: Collection[str]) -> bool:
+    """Whether a line begins a definition of one of ``names``, parsable or not."""
     wanted = "|".join(map(re.escape, names))
     begun = re.compile(rf"[ \t]*(?:async[ \t]+def|def|class)[ \t]+(?:{wanted})\b")
-    return any(map(begun.match, lines))
+    return any(map(begun.match, text[:MAX_ACTION_CHARS].splitlines()))
+
+
+def has_code(text: str) -> bool:
+    """Whether a line looks like code, parsable or not, or a code fence has any text in it."""
+    text = text[:MAX_ACTION_CHARS]
+    return bool(_fenced_blocks(text)) or any(map(_CODE_LINE.match, text.splitlines()))
 
 
 def functions(source: str) -> dict[str, ast.FunctionDef]:
@@ -135,7 +147,7 @@ def remove_definitions(source: str, names: Collection[str]) -> str:
     return source if len(kept) == len(body) else _unparse(kept)
 
 
-@lru_cache(maxsize=1024)  # the same answers meet others again and again
+@lru_cache(maxsize=1024)  # an answer is merged with the same others again and again
 def merge(*sources: str) -> str:
     """Several programs as one: imports first, each once; a later definition of a name replaces an
     earlier one. Raises :class:`NoProgram` if one of them does not parse."""
@@ -154,19 +166,19 @@ def merge(*sources: str) -> str:
 
 def _find(text: str, wanted: frozenset[str]) -> str:
     blocks = _fenced_blocks(text)[-_MAX_BLOCKS:]
-    parsed = {block: names for block in blocks if (names := _names(block)) is not None}
+    parsed = {block: names for block in blocks if (names := _defined_names(block)) is not None}
     if parsed:
         chosen = [block for block in parsed if parsed[block] & wanted]
         together = "\n\n".join(chosen or parsed)
-        return together if _names(together) is not None else (chosen or [*parsed])[-1]
+        return together if _defined_names(together) is not None else (chosen or [*parsed])[-1]
     bare = "\n".join(line for line in text.splitlines() if not _FENCE.match(line))
     for whole in (text.strip("\n"), textwrap.dedent(bare).strip(" `\n")):
-        if (names := _names(whole)) is not None and (names or _looks_like_code(whole)):
+        if (names := _defined_names(whole)) is not None and (names or _looks_like_code(whole)):
             return whole
-    pieces = [chunk for chunk in _chunks(bare) if _names(chunk) is not None]
-    names = frozenset[str]().union(*(_names(piece) or () for piece in pieces))
+    pieces = [chunk for chunk in _chunks(bare) if _defined_names(chunk) is not None]
+    names = frozenset[str]().union(*(_defined_names(piece) or () for piece in pieces))
     if not pieces or (wanted and not names & wanted):
-        parse("\n".join(_chunks(bare)) or bare)  # says what is wrong with it
+        parse("\n".join(_chunks(bare)) or bare)  # raises with the syntax error, if there is one
         raise NoProgram("no Python code in it")
     return "\n".join(pieces)
 
@@ -190,7 +202,7 @@ def _fenced_blocks(text: str) -> list[str]:
 
 
 def _chunks(text: str) -> list[str]:
-    """The top-level pieces of a text that begin as code does."""
+    """The top-level pieces of a text that begin like code."""
     chunks: list[list[str]] = []
     for line in text.splitlines():
         continues = _CONTINUES.match(line) or (chunks and chunks[-1][-1].startswith("@"))
@@ -201,7 +213,7 @@ def _chunks(text: str) -> list[str]:
     return ["\n".join(c) for c in chunks if _CODE_LINE.match(c[0])][:_MAX_CHUNKS]
 
 
-def _names(source: str) -> frozenset[str] | None:
+def _defined_names(source: str) -> frozenset[str] | None:
     """The names that a program defines at its top level; None if it does not parse."""
     try:
         body = parse(source).body
@@ -211,24 +223,26 @@ def _names(source: str) -> frozenset[str] | None:
 
 
 def _looks_like_code(text: str) -> bool:
-    """Whether a text that parses is meant as a program: single words parse too."""
+    """Whether a text that parses is meant as a program; a single word of prose parses too."""
     return any(
         not isinstance(node, ast.Expr) or isinstance(node.value, ast.Call)
         for node in parse(text).body
     )
 
 
-def _defines_only(node: ast.stmt, wanted: frozenset[str]) -> bool:
+def _is_declaration(node: ast.stmt, wanted: frozenset[str]) -> bool:
+    """Whether a statement is an import, a definition, or an assignment to names whose value calls neither
+    a builtin with side effects nor a wanted function. A ``try`` may hold such statements."""
     if isinstance(node, ast.Import | ast.ImportFrom | Definition):
         return True
     if isinstance(node, ast.Assign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         plain = all(isinstance(t, ast.Name | ast.Tuple) for t in targets)
-        return plain and not _called_names(node) & (_OUTSIDE | wanted)
-    if isinstance(node, ast.Try):  # an import that may be missing
+        return plain and not _called_names(node) & (_SIDE_EFFECT_BUILTINS | wanted)
+    if isinstance(node, ast.Try):  # such as an import of a module that may be missing
         inner = [*node.body, *node.orelse, *node.finalbody]
         inner += [statement for handler in node.handlers for statement in handler.body]
-        return all(isinstance(n, ast.Pass) or _defines_only(n, wanted) for n in inner)
+        return all(isinstance(n, ast.Pass) or _is_declaration(n, wanted) for n in inner)
     return False
 
 

@@ -47,7 +47,7 @@ def to_image(board: Board, cell: int | None = None) -> Image:
 
 def save_gif(boards: Sequence[Board], path: Path, seconds: float = 0.3) -> None:
     """Write boards of one size as an animated GIF, ``seconds`` each; the first is shown three times as
-    long, the last six times. Half the size of :func:`rgb`."""
+    long, the last six times. Half the size of :func:`to_rgb`."""
     side = max(SMALLEST, round(GIF_SCALE * _cell_side(boards[0])))
     each = round(1000 * seconds)
     waits = [3 * each, *[each] * (len(boards) - 1)]

@@ -30,7 +30,7 @@ class DuelState(MoveState, Generic[S]):
 
 
 class Duel(MoveGame[DuelState[S]], Generic[S]):
-    """A game of two players by its :class:`Rules`.
+    """A game of two players by its :class:`GameRules`.
 
     A subclass supplies ``rules`` and, for a scripted expert, :meth:`advice`.
     """
@@ -83,9 +83,7 @@ class Duel(MoveGame[DuelState[S]], Generic[S]):
     def choices(self, state: DuelState[S], agent: str) -> MoveNames:
         return _legal_moves(self.rules, state.position)
 
-    def move(
-        self, state: DuelState[S], agent: str, number: int
-    ) -> tuple[DuelState[S], Outcome]:
+    def move(self, state: DuelState[S], agent: str, number: int) -> tuple[DuelState[S], Outcome]:
         moved = self.rules.after(state.position, self.choices(state, agent).names[number])
         state = self._resolve_chance(DuelState(state.seed, moved, state.draws))
         if _current_player(self.rules, state.position) is not None:
@@ -155,7 +153,11 @@ class Duel(MoveGame[DuelState[S]], Generic[S]):
         seen = f"{self.rules.short} {number} {self.rules.terse_information_text(playing, number)}"
         if over or number != _current_player(self.rules, playing):
             return f"{seen}\n{'over' if over else 'wait'}"
-        listed = "" if self.rules.has_visible_moves else f"\n{' '.join(self.choices(state, agent).names)}"
+        listed = (
+            ""
+            if self.rules.has_visible_moves
+            else f"\n{' '.join(self.choices(state, agent).names)}"
+        )
         refused = "\nrefused" if state.misses else ""
         return f"{seen}{listed}{refused}\nmove "
 

@@ -1,13 +1,13 @@
 """Exact measures of strategies in games small enough to walk through.
 
-A strategy maps an information state, as :meth:`Rules.terse_information_text` writes it, and its legal moves to a
+A strategy maps an information state, as :meth:`GameRules.terse_information_text` writes it, and its legal moves to a
 probability for each move.
 
 * :func:`best_response`: the most that a player can earn against a strategy of the other.
-* :func:`outcomes`, :func:`values`: the payoffs, and their means.
+* :func:`outcome_distribution`, :func:`expected_returns`: the payoffs, and their means.
 * :func:`exploitability`: how much players can gain by leaving a pair of strategies, on average over the players:
   NashConv (Lanctot et al., 2017, arXiv 1711.00832) divided by 2. It is 0 in an equilibrium and nowhere else.
-* :func:`solved`: an approximate equilibrium by CFR+ (Tammelin, 2014, arXiv 1407.5042).
+* :func:`solve_cfr_plus`: an approximate equilibrium by CFR+ (Tammelin, 2014, arXiv 1407.5042).
 * :func:`best_moves`: the perfect moves in a game without chance or hidden cards.
 """
 

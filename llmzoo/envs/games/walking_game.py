@@ -19,7 +19,7 @@ from llmzoo.envs.games.planning_game import PlanningGame, PlanningState, Task, W
 
 class WalkingGame(PlanningGame[Task, World, str], Generic[Task, World]):
     """A planning game of walks. A game supplies, beside the methods of :class:`PlanningGame`, where its
-    player stands (:meth:`place`) and its world as lists (:meth:`lists`).
+    player stands (:meth:`place`) and its world as lists (:meth:`cell_lists`).
 
     In the form of cells the expert draws at random, by the episode's seed, among plans that are as good.
     """

@@ -48,7 +48,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 class Episodes(Protocol):
     """The episodes behind an endpoint, by id; "" stands for a request that names none.
 
-    All of these may raise :class:`Refused`. :class:`ProgramClosed` says that the episode has ended.
+    All of these may raise :class:`RequestError`. :class:`ProgramClosed` says that the episode has ended.
     """
 
     @property
@@ -172,7 +172,7 @@ def _guard(app: ASGIApp, token: str | None, host: str) -> ASGIApp:
     wanted = None if token is None else f"Bearer {token}".encode()
 
     def check(scope: Scope, headers: Headers) -> None:
-        """Raise :class:`Refused` for a request that may not be read."""
+        """Raise :class:`RequestError` for a request that may not be read."""
         if "transfer-encoding" in headers and (
             "content-length" in headers or scope["http_version"] == "1.0"
         ):
@@ -285,7 +285,7 @@ async def _while_connected(request: Request, work: Coroutine[Any, Any, Any]) -> 
 
 
 async def _json(request: Request) -> Any:
-    """What a request holds. Raises :class:`Refused` for what is too long, no JSON or no Unicode."""
+    """What a request holds. Raises :class:`RequestError` for what is too long, no JSON or no Unicode."""
     raw, size = bytearray(), 0
     # a little too much is read and dropped: a client that is still writing would see no answer
     async for part in request.stream():

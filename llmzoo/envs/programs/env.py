@@ -247,9 +247,7 @@ class ProgramEnv(TextEnv[ProgramEpisode]):
             for agent, text in actions.items()
             if len(text) > MAX_ACTION_CHARS
         }
-        texts = tuple(
-            "" if call.agent in errors else actions[call.agent] for call in state.calls
-        )
+        texts = tuple("" if call.agent in errors else actions[call.agent] for call in state.calls)
         running = self._live.take() or self._replay(state)
         with _close_on_error(running):
             running.answer(texts)

@@ -1,7 +1,7 @@
 """A program that runs in a thread of its own, one step at a time.
 
 The environment and the program take turns. The program runs until all it can do is wait for answers;
-:meth:`Running.calls` then returns what it waits for. :meth:`Running.answer` gives it the answers.
+:meth:`ProgramRun.calls` then returns what it waits for. :meth:`ProgramRun.answer` gives it the answers.
 
 When does a program wait? One that calls from its own thread alone, at its call. One that is a
 coroutine, when its event loop has nothing left to do: the calls of a ``gather`` are made together. One

@@ -41,7 +41,7 @@ class PuzzleRules:
     signs: str
 
     def check_numbers(self, used: Sequence[int]) -> None:
-        """Raise :class:`Refused` unless there are at least two numbers, all given and used once."""
+        """Raise :class:`ProposalRefused` unless there are at least two numbers, all given and used once."""
         for number in used:
             if number not in self.numbers:
                 raise ProposalRefused(f"{number} is not one of the numbers")
@@ -60,12 +60,12 @@ class Puzzle(ABC):
     @staticmethod
     @abstractmethod
     def read(text: str, rules: PuzzleRules) -> Puzzle:
-        """The puzzle that a line proposes; raises :class:`MalformedError` or :class:`Refused`."""
+        """The puzzle that a line proposes; raises :class:`MalformedError` or :class:`ProposalRefused`."""
 
     @staticmethod
     @abstractmethod
     def from_expression(expression: Expression, rules: PuzzleRules) -> Puzzle:
-        """The puzzle that an expression gives; raises :class:`Refused`."""
+        """The puzzle that an expression gives; raises :class:`ProposalRefused`."""
 
     @property
     @abstractmethod
@@ -250,7 +250,7 @@ def sample_puzzle(
 
 
 def _check_operation(operation: BinaryOperation, rules: PuzzleRules) -> None:
-    """Raise :class:`Refused` for an operation that the rules do not allow, or that is trivial."""
+    """Raise :class:`ProposalRefused` for an operation that the rules do not allow, or that is trivial."""
     if operation.sign not in rules.signs:
         raise ProposalRefused(f"{operation.sign} is not one of the signs")
     parts = [expressions.evaluate(part) for part in (operation.left, operation.right)]

@@ -44,7 +44,7 @@ class ChainState(Generic[T]):
 class ChainEnv(TextEnv[ChainState[T]], Generic[T]):
     """Agents in a chain, for one round. A single agent reads everything and answers.
 
-    A subclass says what an agent reads (:meth:`observation`), how an answer is read (:meth:`read`) and which
+    A subclass says what an agent reads (:meth:`TextEnv.observation`), how an answer is read (:meth:`read`) and which
     one is right (:meth:`solution`).
     """
 

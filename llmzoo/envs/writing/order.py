@@ -6,7 +6,7 @@ is classed by its ending. ``order.json`` holds ``log P(b | a) / P(b)`` for each 
 for running text (their order tells something of the next class) and negative for the same words
 shuffled.
 
-:func:`fit` compares classes with the source instead. Keywords put into ready-made sentences follow
+:func:`usage_fit` compares classes with the source instead. Keywords put into ready-made sentences follow
 other kinds of words than in the source: verbs follow "the", nouns follow "they".
 """
 
@@ -107,7 +107,7 @@ def preceding_kinds(text: str) -> Mapping[str, Set[str]]:
 
 def usage_fit(texts: tuple[str, ...], known: Mapping[str, Set[str]]) -> float:
     """The share of the source's words in the texts that follow the same kind of word as in the source;
-    0 without such words. ``known``: the :func:`uses` of the source."""
+    0 without such words. ``known``: the :func:`preceding_kinds` of the source."""
     fits = [
         kind in known[word]
         for text in texts

@@ -25,7 +25,7 @@ _SLACK = 3  # columns kept left of the source: two words left out in a row, and 
 
 
 def copied_share(words: Sequence[str], source: Sequence[str]) -> float:
-    """The share of ``words`` in copied phrases or in copied :func:`spans`, whichever is larger."""
+    """The share of ``words`` in copied phrases or in copied spans (:func:`copied_span_share`), whichever is larger."""
     if not words or not source:
         return 0.0
     source = source[:MAX_SOURCE_WORDS]

@@ -24,12 +24,12 @@ def extract_sentences(text: str, words: int, rng: random.Random) -> str:
 
 
 def noisy_expert_part(
-    task: WritingTask, part: int, form: StructureThresholds, rng: random.Random
+    task: WritingTask, part: int, thresholds: StructureThresholds, rng: random.Random
 ) -> str:
     """A part that is copied, unfinished, far too long, far too short, or right."""
     known = task.parts[part]
     kind = rng.randrange(5)
-    words = round(form.words[0] * rng.uniform(1.0, 3.0))
+    words = round(thresholds.words[0] * rng.uniform(1.0, 3.0))
     if known is None or kind == 0:
         return extract_sentences(task.text, words, rng)
     if kind == 1:

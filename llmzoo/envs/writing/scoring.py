@@ -142,21 +142,21 @@ def judge(
     first: str,
     second: str,
     source: Source,
-    form: StructureThresholds,
+    thresholds: StructureThresholds,
     standard: GroundingStandard,
     *,
     read: bool = True,
 ) -> Judgement:
-    stages = measure_structure(first, second, form)
+    stages = measure_structure(first, second, thresholds)
     grounding = measure_grounding(first, second, source, standard)
-    return Judgement(stages, grounding, start_progress(stages, grounding, form), read)
+    return Judgement(stages, grounding, start_progress(stages, grounding, thresholds), read)
 
 
-def measure_structure(first: str, second: str, form: StructureThresholds) -> Structure:
-    """Puts both parts through the stages of a form."""
+def measure_structure(first: str, second: str, thresholds: StructureThresholds) -> Structure:
+    """Puts both parts through the stages, with these thresholds."""
     lengths = len(first.split()), len(second.split())
     words = set(tokens(first)), set(tokens(second))
-    kinds = len(transition_kinds(f"{first} {second}" if form.both else second))
+    kinds = len(transition_kinds(f"{first} {second}" if thresholds.both else second))
     measured = {
         "first_words": lengths[0],
         "second_words": lengths[1],
@@ -166,11 +166,13 @@ def measure_structure(first: str, second: str, form: StructureThresholds) -> Str
         "categories": kinds,
     }
     transitions = 0.4 + 0.05 * (kinds - 1) if kinds else 0.0
-    overlap = min(measured["overlap"] / form.overlap, 1.0)
+    overlap = min(measured["overlap"] / thresholds.overlap, 1.0)
     shares = {
-        LENGTH: 1.0 if all(form.words[0] <= n <= form.words[1] for n in lengths) else None,
-        RATIO: form.ratio.share(measured["ratio"]),
-        VOCABULARY: form.vocabulary.share(measured["vocabulary"]),
+        LENGTH: 1.0
+        if all(thresholds.words[0] <= n <= thresholds.words[1] for n in lengths)
+        else None,
+        RATIO: thresholds.ratio.share(measured["ratio"]),
+        VOCABULARY: thresholds.vocabulary.share(measured["vocabulary"]),
         STYLE: (0.4 * transitions + 0.6 * overlap) / MOST[STYLE],
     }
     parts = dict.fromkeys(STAGES, 0.0)
@@ -197,19 +199,22 @@ def jaccard(first: set[str], second: set[str]) -> float:
     return len(first & second) / len(union) if union else 0.0
 
 
-def start_progress(stages: Structure, grounding: Grounding, form: StructureThresholds) -> float:
+def start_progress(
+    stages: Structure, grounding: Grounding, thresholds: StructureThresholds
+) -> float:
     """From 0 to 1: the mean of both parts; half of it is multiplied by how well they go together.
 
     A part is worth how near it comes to the words asked for, times :data:`SIZE` plus the rest for
     its progress. The parts go together by their ratios and by the measures of the pair.
     """
     own = sum(
-        range_closeness(stages.measured[words], *form.words) * (SIZE + (1 - SIZE) * part.progress)
+        range_closeness(stages.measured[words], *thresholds.words)
+        * (SIZE + (1 - SIZE) * part.progress)
         for words, part in (("first_words", grounding.first), ("second_words", grounding.second))
     )
     ratios = [
         range_closeness(stages.measured[name], band.full_from, band.full_to)
-        for name, band in ((RATIO, form.ratio), (VOCABULARY, form.vocabulary))
+        for name, band in ((RATIO, thresholds.ratio), (VOCABULARY, thresholds.vocabulary))
     ]
     together = (sum(ratios) / 2 + grounding.progress) / 2
     return own / 2 * (1 + together) / 2

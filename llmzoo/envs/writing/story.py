@@ -86,16 +86,16 @@ class Story(TwoAuthors):
     metadata: dict[str, Any] = {**TwoAuthors.metadata, "name": "story_v0"}
     public_set = PublicSet(hub_id="", read=task_from_record, sample=SAMPLES / "story.jsonl")
     authors: ClassVar[tuple[str, str]] = ("first_0", "second_1")
-    form = scoring.STORY
-    standard = grounding.STORY
+    structure_thresholds = scoring.STORY
+    grounding_standard = grounding.STORY
     wording = Wording(
         source="The opening",
-        both="the next two passages of a story",
+        task="the next two passages of a story",
         parts=(
             ("the first passage", "about 110 words that continue the opening"),
             ("the second passage", "about 110 words that continue the first passage"),
         ),
-        wanted=(
+        rules=(
             "both join their sentences with transitions of several kinds (but, because, when, "
             "then, although, as if, ...)",
             "both keep the names, the objects and the plot of the opening",

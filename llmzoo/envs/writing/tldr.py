@@ -129,11 +129,11 @@ class Tldr(TwoAuthors):
         hub_id="trl-lib/tldr", read=task_from_record, sample=SAMPLES / "tldr.jsonl"
     )
     authors: ClassVar[tuple[str, str]] = ("concise_0", "detailed_1")
-    form = scoring.TLDR
-    standard = grounding.TLDR
+    structure_thresholds = scoring.TLDR
+    grounding_standard = grounding.TLDR
     wording = Wording(
         source="The post",
-        both="two summaries of a post",
+        task="two summaries of a post",
         parts=(
             (
                 "the concise summary",
@@ -141,7 +141,7 @@ class Tldr(TwoAuthors):
             ),
             ("the detailed summary", "four to six sentences, about 60 words, with what matters"),
         ),
-        wanted=(
+        rules=(
             "the detailed summary joins its sentences with transitions of several kinds (however, "
             "because, after, for example, as a result, ...)",
             "both say what the post says, with its names and numbers, and nothing else",

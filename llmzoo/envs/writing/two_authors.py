@@ -60,8 +60,8 @@ class TwoAuthors(TextEnv[WritingState]):
     }
     authors: ClassVar[tuple[str, str]]
     public_set: PublicSet[WritingTask]
-    form: ClassVar[StructureThresholds]
-    standard: ClassVar[GroundingStandard]
+    structure_thresholds: ClassVar[StructureThresholds]
+    grounding_standard: ClassVar[GroundingStandard]
     wording: ClassVar[Wording]
 
     def __init__(
@@ -97,9 +97,12 @@ class TwoAuthors(TextEnv[WritingState]):
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
         bare = replace(chosen, title="", text="")
         every = (
-            wording.task_prompt(self.wording, self.form, bare, author) for author in (None, 0, 1)
+            wording.task_prompt(self.wording, self.structure_thresholds, bare, author)
+            for author in (None, 0, 1)
         )
-        source = measure_source(chosen.title, chosen.text, self.standard, "\n".join(every))
+        source = measure_source(
+            chosen.title, chosen.text, self.grounding_standard, "\n".join(every)
+        )
         return WritingState(chosen, source)
 
     def task_info(self) -> Mapping[str, Any]:
@@ -118,7 +121,14 @@ class TwoAuthors(TextEnv[WritingState]):
             if error:
                 errors[agent] = f"malformed: {error}"
         first, second = parts
-        judgement = judge(first, second, state.source, self.form, self.standard, read=not errors)
+        judgement = judge(
+            first,
+            second,
+            state.source,
+            self.structure_thresholds,
+            self.grounding_standard,
+            read=not errors,
+        )
         if judgement.read and judgement.structure.failed:
             stage = judgement.structure.failed
             errors = dict.fromkeys(self.possible_agents, f"failed at the stage {stage!r}")
@@ -134,14 +144,19 @@ class TwoAuthors(TextEnv[WritingState]):
 
     def observation(self, state: WritingState, agent: str) -> str:
         author = None if agent == AUTHOR else self.authors.index(agent)
-        lines = [wording.task_prompt(self.wording, self.form, state.task, author), ""]
+        lines = [
+            wording.task_prompt(self.wording, self.structure_thresholds, state.task, author),
+            "",
+        ]
         if state.judgement is not None:
             turn = min(self.turn + 1, self.max_turns)
             if not state.judgement.read:
                 others = [f"{author_name}: {error}" for author_name, error in state.errors.items()]
                 heard = state.errors.get(agent) or f"no stage was paid ({'; '.join(others)})"
             else:
-                heard = wording.feedback_text(self.wording, self.form, state.judgement, author)
+                heard = wording.feedback_text(
+                    self.wording, self.structure_thresholds, state.judgement, author
+                )
             lines += [wording.revision_prompt(turn, self.max_turns, state.last[agent], heard), ""]
         return "\n".join([*lines, "Your answer:"])
 
@@ -151,7 +166,8 @@ class TwoAuthors(TextEnv[WritingState]):
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
         task = self.episode.task
         return self._write(
-            agent, lambda part: players.noisy_expert_part(task, part, self.form, rng)
+            agent,
+            lambda part: players.noisy_expert_part(task, part, self.structure_thresholds, rng),
         )
 
     # A round

@@ -26,13 +26,14 @@ _UNLIKE = {RATIO: "length", VOCABULARY: "different words"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """A task's words. ``source``: what its text is. ``both``: what is written from it. ``parts``: the
-    name and the content of each part. ``wanted``: the rules besides the thresholds."""
+    """The texts of an environment's prompts. ``source``: what the source text is. ``task``: what the
+    authors write from it. ``parts``: the name and the content of each part. ``rules``: the rules besides
+    the thresholds."""
 
     source: str
-    both: str
+    task: str
     parts: tuple[tuple[str, str], tuple[str, str]]
-    wanted: tuple[str, ...]
+    rules: tuple[str, ...]
 
 
 def role_text(wording: Wording, own: int | None) -> str:
@@ -40,18 +41,18 @@ def role_text(wording: Wording, own: int | None) -> str:
     if own is None:
         (first, first_holds), (second, second_holds) = wording.parts
         return (
-            f"You are an author. Write {wording.both}: first {first} ({first_holds}), then {second} "
+            f"You are an author. Write {wording.task}: first {first} ({first_holds}), then {second} "
             f"({second_holds})."
         )
     (name, holds), (other, other_holds) = wording.parts[own], wording.parts[1 - own]
     return (
-        f"Two authors write {wording.both} at the same time; neither sees what the other writes. "
+        f"Two authors write {wording.task} at the same time; neither sees what the other writes. "
         f"You write {name}: {holds}. The other author writes {other}: {other_holds}."
     )
 
 
 def task_prompt(
-    wording: Wording, form: StructureThresholds, source: WritingTask, own: int | None
+    wording: Wording, thresholds: StructureThresholds, source: WritingTask, own: int | None
 ) -> str:
     """The prompt without feedback."""
     (first, _), (second, _) = wording.parts
@@ -67,10 +68,10 @@ def task_prompt(
         truncate(source.text, MAX_SOURCE_CHARS),
         "",
         "What counts:",
-        f"- {first} and {second} have {form.words[0]} to {form.words[1]} words each",
-        f"- {second} has {_span(form.ratio)} times the characters of {first}",
-        f"- {second} has {_span(form.vocabulary)} times as many different words as {first}",
-        *(f"- {rule}" for rule in wording.wanted),
+        f"- {first} and {second} have {thresholds.words[0]} to {thresholds.words[1]} words each",
+        f"- {second} has {_span(thresholds.ratio)} times the characters of {first}",
+        f"- {second} has {_span(thresholds.vocabulary)} times as many different words as {first}",
+        *(f"- {rule}" for rule in wording.rules),
         "",
         answer,
     ]
@@ -78,7 +79,7 @@ def task_prompt(
 
 
 def feedback_text(
-    wording: Wording, form: StructureThresholds, judged: Judgement, own: int | None
+    wording: Wording, thresholds: StructureThresholds, judged: Judgement, own: int | None
 ) -> str:
     """The feedback on the last round: the stage that failed, with numbers, and the faithfulness."""
     measured, failed = judged.structure.measured, judged.structure.failed
@@ -86,18 +87,18 @@ def feedback_text(
     if failed == LENGTH:
         return (
             f"{first} has {measured['first_words']:.0f} words and {second} "
-            f"{measured['second_words']:.0f}; each needs {form.words[0]} to {form.words[1]}"
+            f"{measured['second_words']:.0f}; each needs {thresholds.words[0]} to {thresholds.words[1]}"
         )
     ratios = (
         f"{second} has {measured['ratio']:.2f} times the characters of {first} (paid in full: "
-        f"{_span(form.ratio)}) and {measured['vocabulary']:.2f} times its different words "
-        f"({_span(form.vocabulary)})"
+        f"{_span(thresholds.ratio)}) and {measured['vocabulary']:.2f} times its different words "
+        f"({_span(thresholds.vocabulary)})"
     )
     lines = [f"too unlike in {_UNLIKE[failed]}: {ratios}" if failed else ratios]
     if not failed:
         lines.append(
             f"they share {measured['overlap']:.1%} of their words without stop words (paid in full "
-            f"from {form.overlap:.0%}), with {measured['categories']:.0f} of 12 kinds of transitions"
+            f"from {thresholds.overlap:.0%}), with {measured['categories']:.0f} of 12 kinds of transitions"
         )
     lines.append(f"faithfulness of both together: {judged.grounding.factor:.2f} of 1")
     parts = (judged.grounding.first, judged.grounding.second)

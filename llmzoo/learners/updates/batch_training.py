@@ -19,7 +19,7 @@ from llmzoo.learners.updates.credits import ScoredGroup
 from llmzoo.learners.updates.microbatches import count_tokens, make_microbatches, shard_microbatches
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.policy_gradient import Metrics
-from llmzoo.learners.updates.step_bound import SAMPLE_SIZE, StepBound, step_bound
+from llmzoo.learners.updates.step_bound import KL_SUBSET_SIZE, StepBound, step_bound
 from llmzoo.models.likelihood import Likelihood
 from llmzoo.models.memory import explain_out_of_memory
 from llmzoo.policies.transformers import TransformersPolicy
@@ -58,13 +58,13 @@ def train_on_batch(
     ``stop_early``: called after each optimiser step with its metrics, as means over tokens. If it
     returns True, the remaining minibatches are skipped. ``include_zero_advantage``: also train on
     groups whose advantages are all zero, for losses that have a gradient there too. ``loss_key``:
-    see :func:`llmzoo.learners.updates.microbatches.make_microbatches`.
+    maps an agent to a key of its loss. All groups of a microbatch have the same key.
     """
     split = partial(make_microbatches, policy, loss_key=loss_key)
     microbatch_tokens = config.microbatch_tokens or policy.microbatch_tokens
 
-    def sample_likelihoods(minibatch: Sequence[ScoredGroup]) -> list[Likelihood]:
-        microbatches = split(_sample_groups(minibatch), microbatch_tokens)
+    def kl_subset_likelihoods(minibatch: Sequence[ScoredGroup]) -> list[Likelihood]:
+        microbatches = split(_kl_subset(minibatch), microbatch_tokens)
         return [policy.likelihood([c.group for c in microbatch]) for microbatch in microbatches]
 
     totals: dict[str, float] = {}
@@ -80,13 +80,14 @@ def train_on_batch(
             optimizers,
             shard_microbatches(contributing, microbatch_tokens, split),
             partial(loss, rows=rows, tokens=tokens),
-            size_limit=("microbatch_tokens", _count_tokens),
+            size_option="microbatch_tokens",
+            measure_size=_count_tokens,
             model_label=repr(policy.name),
             bound=step_bound(
                 policy,
                 optimizers[0],
-                partial(sample_likelihoods, minibatch),
-                share=1 / len(schedule),
+                partial(kl_subset_likelihoods, minibatch),
+                update_fraction=1 / len(schedule),
             ),
             remedy="lower learning_rate or set clip",
         )
@@ -112,34 +113,38 @@ def optimizer_step(
     microbatches: Iterable[tuple[Microbatch, bool]],
     loss: Callable[[Microbatch], tuple[Tensor, Metrics]],
     *,
-    size_limit: tuple[str, Callable[[Microbatch], int]],
+    size_option: str,
+    measure_size: Callable[[Microbatch], int],
     model_label: str,
     bound: StepBound | None = None,
     remedy: str = "lower learning_rate",
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Take one step with each optimiser, on the gradient accumulated over ``microbatches``.
 
-    ``microbatches``: each with whether it counts; those that do not are run without effect, see
-    :func:`llmzoo.learners.updates.microbatches.shard_microbatches`. ``loss`` returns a microbatch's
-    share of the batch's loss and of the metrics. ``size_limit``: the option that limits the size of
-    a microbatch, and a function that measures this size. ``model_label``: names the model in error
-    messages. ``bound``: limits the first optimiser's step. ``remedy``: what to change if the loss
-    is not finite.
+    ``microbatches``: pairs of a microbatch and whether it counts. One that does not count is run with
+    its loss multiplied by 0, so that all ranks run a sharded model equally often. ``loss`` returns a
+    microbatch's share of the batch's loss and of the metrics. ``size_option``: the name of the option
+    that limits the size of a microbatch, which an out-of-memory error suggests lowering.
+    ``measure_size``: the size of a microbatch, in the unit of that option. ``model_label``: names the
+    model in error messages. ``bound``: limits the first optimiser's step. ``remedy``: what to change
+    if the loss is not finite.
 
     Returns two mappings: the first optimiser's ``grad_norm`` with the bound's metrics, and the sums
     of ``loss`` and the metrics over microbatches and ranks.
 
     Raises :class:`DivergedError`, before any weight changes, if the loss is not finite, and
-    :class:`OutOfMemoryError` if a microbatch does not fit into a GPU's memory.
+    :class:`llmzoo.errors.OutOfMemoryError` if a microbatch does not fit into a GPU's memory.
     """
-    option, measure_size = size_limit
     microbatches = list(microbatches)
     shares: Metrics = {"loss": 0.0}
     for optimizer in optimizers:
         optimizer.zero_grad()
     for microbatch, counts in microbatches:
         with explain_out_of_memory(
-            option, measure_size(microbatch), f"A training pass of {model_label}", MEMORY_ADVICE
+            size_option,
+            measure_size(microbatch),
+            f"A training pass of {model_label}",
+            MEMORY_ADVICE,
         ):
             value, metrics = loss(microbatch)
             (value if counts else value * 0).backward()
@@ -153,7 +158,7 @@ def optimizer_step(
         raise DivergedError(f"the loss of {model_label} is {sums['loss']}: {remedy}")
     first, *others = optimizers
     bound_metrics: dict[str, float] = {}
-    if bound is None or not microbatches:  # without a gradient there is no step
+    if bound is None or not microbatches:  # without microbatches no weight changes
         norm = first.step()
     else:
         norm, bound_metrics = bound.step(first)
@@ -188,7 +193,7 @@ def minibatches(
 
 
 def average_steps(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Means over an iteration's optimiser steps. Without any, ``loss`` and ``grad_norm`` are 0."""
+    """Means over an iteration's optimiser steps. Without steps, ``loss`` and ``grad_norm`` are 0."""
     values_by_key: dict[str, list[float]] = {"loss": [], "grad_norm": []}
     for step in steps:
         for key, value in step.items():
@@ -196,13 +201,13 @@ def average_steps(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {key: sum(values) / max(1, len(values)) for key, values in values_by_key.items()}
 
 
-def _sample_groups(minibatch: Sequence[ScoredGroup]) -> list[ScoredGroup]:
-    """The first groups of a shuffled minibatch, with at most :data:`SAMPLE_SIZE` completions.
+def _kl_subset(minibatch: Sequence[ScoredGroup]) -> list[ScoredGroup]:
+    """The groups on which the KL of a step is measured: the first ones of a shuffled minibatch.
 
-    If the first group alone has more, only that group.
+    They have at most :data:`KL_SUBSET_SIZE` completions, unless the first group alone has more.
     """
     counts = accumulate(len(c.group.completions) for c in minibatch)
-    selected = [c for c, count in zip(minibatch, counts, strict=True) if count <= SAMPLE_SIZE]
+    selected = [c for c, count in zip(minibatch, counts, strict=True) if count <= KL_SUBSET_SIZE]
     return selected or [*minibatch[:1]]
 
 

@@ -129,7 +129,8 @@ class ModelCritic:
                 [self.optimizer],
                 shard_microbatches(minibatch, self.model.tokens, self._parts),
                 partial(self._loss, count=sum(len(item.targets) for item in minibatch)),
-                size_limit=("microbatch_tokens", self._count_tokens),
+                size_option="microbatch_tokens",
+                measure_size=self._count_tokens,
                 model_label="the critic",
                 remedy="lower critic_learning_rate",
             )

@@ -123,6 +123,6 @@ class DistillationUpdater(GroupUpdater):
         self.teachers.save(folder)
 
     def load(self, folder: Path) -> None:
-        """Raises :class:`CheckpointError` if the run had another teacher."""
+        """Raises :class:`llmzoo.errors.CheckpointError` if the run had another teacher."""
         super().load(folder)
         self.teachers.load(folder)

@@ -35,7 +35,7 @@ from llmzoo.learners.updates.pairs import (
 )
 from llmzoo.learners.updates.policy_gradient import Metrics, prefix_metrics
 from llmzoo.learners.updates.rows import RowsUpdater, answers_likelihood, chunks, epoch_batches
-from llmzoo.learners.updates.step_bound import SAMPLE_SIZE, step_bound
+from llmzoo.learners.updates.step_bound import KL_SUBSET_SIZE, step_bound
 from llmzoo.models.likelihood import Likelihood
 from llmzoo.models.memory import explain_out_of_memory
 from llmzoo.policies.base import Policy
@@ -201,15 +201,18 @@ class PreferenceUpdater(RowsUpdater):
             batch=batch,
             mean_over=mean_over,
         )
-        policy, few = self.policies[name], [compared.pair for compared in batch[: SAMPLE_SIZE // 2]]
+        policy = self.policies[name]
+        few = [compared.pair for compared in batch[: KL_SUBSET_SIZE // 2]]
 
-        def sample() -> list[Likelihood]:
+        def subset_likelihoods() -> list[Likelihood]:
             return [
                 pair_logps(policy, part)[1] for part in chunks(few, self.config.microbatch_rows)
             ]
 
-        share = min(1.0, mean_over / self.config.batch_size) / steps
-        bound = step_bound(policy, self.optimizers[name], sample, share=share)
+        fraction = min(1.0, mean_over / self.config.batch_size) / steps
+        bound = step_bound(
+            policy, self.optimizers[name], subset_likelihoods, update_fraction=fraction
+        )
         return self.step(name, batch, loss, bound)
 
     def save(self, folder: Path) -> None:

@@ -154,7 +154,7 @@ class PolicyGradientUpdater:
         self.references.save(folder)
 
     def load(self, folder: Path) -> None:
-        """Raises :class:`CheckpointError` if the run started from other weights."""
+        """Raises :class:`llmzoo.errors.CheckpointError` if the run started from other weights."""
         self.references.load(folder)
         for name, optimizer in self.optimizers.items():
             optimizer.load_state_dict(tensor_io.load(folder, f"{name}.optimizer"))

@@ -122,7 +122,8 @@ class RowsUpdater:
             [self.optimizers[name]],
             shard_microbatches(rows, self.config.microbatch_rows, chunks),
             loss,
-            size_limit=("microbatch_rows", len),
+            size_option="microbatch_rows",
+            measure_size=len,
             model_label=repr(name),
             bound=bound,
         )

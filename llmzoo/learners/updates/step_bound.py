@@ -17,15 +17,15 @@ from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.models.likelihood import Likelihood
 from llmzoo.policies.transformers import TransformersPolicy
 
-SAMPLE_SIZE = 32  # answers of a batch on which a step is measured
+KL_SUBSET_SIZE = 32  # completions of a minibatch on which the KL of a step is measured
 
 
 @dataclass(frozen=True, slots=True)
 class StepBound:
     """Shortens steps that move a policy by more than ``limit`` nats a token, as a trust region does.
 
-    The KL from the policy before a step to the policy after it is estimated (k3) on the answers of
-    ``sample``, which gives their likelihoods by the policy as it is now. This KL grows with the square of
+    The KL from the policy before a step to the policy after it is estimated (k3) on a few completions.
+    ``subset_likelihoods`` returns their likelihoods under the current policy. This KL grows with the square of
     a small step, so a step that goes too far is multiplied by sqrt(limit / KL). A step that needs less
     than half its length is measured again, and shortened until at most twice the limit is left.
 
@@ -34,7 +34,7 @@ class StepBound:
 
     limit: float
     model: nn.Module
-    sample: Callable[[], Sequence[Likelihood]]
+    subset_likelihoods: Callable[[], Sequence[Likelihood]]
 
     @torch.no_grad()
     def step(self, optimizer: Optimizer) -> tuple[float, dict[str, float]]:
@@ -67,7 +67,7 @@ class StepBound:
 
     def _likelihoods(self) -> Sequence[Likelihood]:
         with gather_weights([self.model]):  # of sharded weights, those after the step
-            return self.sample()
+            return self.subset_likelihoods()
 
     def _kl(self, before: Sequence[Likelihood]) -> float:
         """The mean over the tokens of all answers; the same on all ranks."""
@@ -83,13 +83,14 @@ class StepBound:
 def step_bound(
     policy: TransformersPolicy,
     optimizer: Optimizer,
-    sample: Callable[[], Sequence[Likelihood]],
+    subset_likelihoods: Callable[[], Sequence[Likelihood]],
     *,
-    share: float,
+    update_fraction: float,
 ) -> StepBound | None:
-    """The bound of a step that may go ``share`` of the way of an update, if the optimiser has one.
+    """The bound of one step, if the optimiser limits the KL of an update.
 
-    The steps of an update go much the same way, and the KL grows with the square of their sum.
+    ``update_fraction``: the length of the step as a fraction of the update's. The steps of an update
+    have similar directions, and the KL grows with the square of their sum.
     """
-    limit = optimizer.update_kl * share**2
-    return StepBound(limit, policy.model, sample) if math.isfinite(limit) else None
+    limit = optimizer.update_kl * update_fraction**2
+    return StepBound(limit, policy.model, subset_likelihoods) if math.isfinite(limit) else None

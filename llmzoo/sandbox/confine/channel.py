@@ -35,18 +35,18 @@ class Channel:
         return bool(self._read)
 
     def send(self, value: Any, extend: Extend | None = None) -> None:
-        """Raises :class:`NotData` (nothing is sent then), :class:`Closed` or ``TimeoutError``."""
+        """Raises :class:`NotData` (nothing is sent then), :class:`ChannelClosed` or ``TimeoutError``."""
         self.send_frames(encode_frame(value, extend))
 
     def send_frames(self, frames: bytes) -> None:
-        """Send results of :func:`frame`. Raises :class:`Closed` or ``TimeoutError``."""
+        """Send results of :func:`encode_frame`. Raises :class:`ChannelClosed` or ``TimeoutError``."""
         try:
             self.socket.sendall(frames)
         except (BrokenPipeError, ConnectionResetError) as error:
             raise ChannelClosed from error
 
     def receive(self, extend: Callable[[list[Any]], Any] | None = None) -> Any:
-        """The value of the next frame. Raises :class:`Closed`, ``TimeoutError`` or :class:`NotData`."""
+        """The value of the next frame. Raises :class:`ChannelClosed`, ``TimeoutError`` or :class:`NotData`."""
         length = int.from_bytes(self._receive_exactly(4), "big")
         if length > MAX_CHARS:
             raise NotData(f"a frame of {length} bytes; at most {MAX_CHARS} cross")

@@ -26,7 +26,7 @@ def stdlib_folders() -> list[str]:
 
 
 def stdlib_entries() -> list[str]:
-    """The entries of :func:`folders`, without the folders of third-party packages."""
+    """The entries of :func:`stdlib_folders`, without the folders of third-party packages."""
     return [
         os.path.join(folder, name)
         for folder in stdlib_folders()
@@ -36,7 +36,7 @@ def stdlib_entries() -> list[str]:
 
 
 def third_party_folders() -> list[str]:
-    """The folders of third-party packages inside :func:`folders`."""
+    """The folders of third-party packages inside :func:`stdlib_folders`."""
     return [os.path.join(folder, name) for folder in stdlib_folders() for name in _THIRD_PARTY]
 
 

@@ -153,13 +153,13 @@ class Worker:
         self.healthy = True
 
     def _drain_report(self) -> None:
-        """Receive the report of a dismissed job, if there is one. Raises :class:`Broken`."""
+        """Receive the report of a dismissed job, if there is one. Raises :class:`WorkerBroken`."""
         if self._owes_report:
             self._owes_report = False
             self.report()
 
     def report(self) -> JobReport:
-        """Wait for the end of the job. Raises :class:`Broken` if no report comes in time."""
+        """Wait for the end of the job. Raises :class:`WorkerBroken` if no report comes in time."""
         report = JobReport(**self._receive(self._deadline - time.monotonic()))
         self.healthy = report.clean
         return report

@@ -17,7 +17,7 @@ from llmzoo.sandbox.confine.job import Job, run_status
 from llmzoo.sandbox.confine.plain_data import NotData
 from llmzoo.sandbox.confine.worker import Worker, WorkerBroken
 from llmzoo.sandbox.judge.isolation_requirements import shared_interpreter_reason
-from llmzoo.sandbox.judge.literal_asserts import as_calls
+from llmzoo.sandbox.judge.literal_asserts import read_call_cases
 from llmzoo.sandbox.judge.verdicts import (
     SHOWN,
     judge_call_cases,
@@ -31,7 +31,7 @@ from llmzoo.sandbox.results import CaseResult, Isolation, Verdict
 
 def no_verdict_apart(tests: str, entry_point: str | None = None) -> str:
     """Why ``tests`` cannot be judged in an interpreter of their own, or "". Runs none of them."""
-    if as_calls(tests, entry_point) is not None:
+    if read_call_cases(tests, entry_point) is not None:
         return ""
     return shared_interpreter_reason(tests) or ""
 
@@ -49,7 +49,7 @@ class Asserts:
     allow_shared: bool
 
     def judge(self, worker: Worker) -> Verdict:
-        calls = as_calls(self.tests, self.entry_point)
+        calls = read_call_cases(self.tests, self.entry_point)
         if calls is not None:
             return judge_call_cases(worker, self.code, calls, self.limits, self.prelude)
         verdict, needs_shared = self._judge_separately(worker)

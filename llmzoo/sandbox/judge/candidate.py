@@ -1,7 +1,7 @@
 """The process of a program that is judged: loads the program and answers questions about it.
 
 Either the host asks, which calls functions with plain data and judges the plain data that they return,
-or the tester (:mod:`tester`), which :mod:`exports` answers. Neither trusts the answers, since the
+or the tester (:mod:`.tester`), which :mod:`.exports` answers. Neither trusts the answers, since the
 program may have written them.
 """
 
@@ -26,7 +26,7 @@ def serve(channel: Channel, source: str, *, prelude: str = "", filename: str = "
 
     The host asks ``["call", name, args, kwargs, stand_in]``. The answer is ``["value", value]``,
     ``["raised", type, text]`` or ``["unsendable", type]``. ``stand_in`` says what is sent in place of
-    a value that is not plain data (:mod:`stand_ins`). A name is that of a function, or dotted:
+    a value that is not plain data (:mod:`.stand_ins`). A name is that of a function, or dotted:
     ``"Solution().solve"`` makes an instance for the call.
     """
     try:

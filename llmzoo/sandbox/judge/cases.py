@@ -4,7 +4,7 @@ A case is an assert at the top level or in the body of ``check(candidate)``; ano
 that contains asserts (a loop, an ``if``, a ``try``) or calls a helper that does; a function
 ``test_...()`` without parameters; or a method of a unittest class. After a failed case, the next is
 still tried. Asserts of a true constant are no cases. A case that is never reached has failed, and so
-has one that reaches no assertion (:mod:`vacuous`).
+has one that reaches no assertion (:mod:`.vacuous`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .texts import MAX_TEXT, describe_error
-from .vacuous import Guards, Narrower, some
+from .vacuous import Guards, ToleranceNarrower, require_elements
 
 RECORDER = "__case__"
 NOT_REACHED = "not reached"
@@ -99,7 +99,7 @@ class Cases:
         if isinstance(self.check, ast.FunctionDef):
             self.check.body = [self._wrap_in_recorder(s) for s in self.check.body]
         helpers = {n.name for n in self.nodes if isinstance(n, ast.FunctionDef)}
-        self.tree = Narrower().visit(Guards(RECORDER, helpers).visit(self.tree))
+        self.tree = ToleranceNarrower().visit(Guards(RECORDER, helpers).visit(self.tree))
 
     def __call__(self, index: int) -> Case:
         """A case, for the changed tree."""
@@ -109,7 +109,7 @@ class Cases:
         """Called before every assertion of the changed tree."""
         self._reached += 1
 
-    some = staticmethod(some)
+    require_elements = staticmethod(require_elements)
 
     def add(self, name: str, needs_assert: bool = True) -> Case:
         reached = (lambda: self._reached) if needs_assert else None

@@ -1,7 +1,7 @@
 """The program's side of separate judging: sends its objects as handles and answers questions.
 
 Nothing here protects the judgement, since the program can change this module. The tester's side
-decides what the program may do, see :mod:`proxies` and :mod:`lending`.
+decides what the program may do, see :mod:`.proxies` and :mod:`.capability_policy`.
 """
 
 from __future__ import annotations

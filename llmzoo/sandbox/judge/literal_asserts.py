@@ -1,8 +1,8 @@
 """Reads asserts about calls with literal arguments: ``assert f([1, 2]) == 3``.
 
-Such tests need no interpreter. The call is made in the program's process, and its value, plain data,
-is compared here with the meaning of the assert: ``True == 1``, ``[1] != (1,)``, and NaN equals
-nothing. A text that also has other kinds of tests is not read, since the order of tests may matter.
+Such tests need no interpreter. The call is made in the program's process. Its value is plain data and is
+compared here as Python's ``assert`` would compare it: ``True == 1``, ``[1] != (1,)``, and NaN equals
+nothing. If a text also has other kinds of tests, none of it is read, since the order of tests may matter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from llmzoo.sandbox import syntax
 from llmzoo.sandbox.confine.plain_data import check_keys
 from llmzoo.sandbox.judge.isolation_requirements import is_builtin
 from llmzoo.sandbox.judge.literals import OPERATORS, Unreadable, evaluate_literal
-from llmzoo.sandbox.judge.vacuous import Narrower, some
+from llmzoo.sandbox.judge.vacuous import ToleranceNarrower, require_elements
 from llmzoo.sandbox.judge.verdicts import CallCase
 
 _NAME_CHARS = 400
@@ -42,29 +42,30 @@ _SINGLETONS = (None, True, False)
 _WRAPPERS: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in (abs, bool, float, int, len, list, max, min, round)},
     **{f.__name__: f for f in (sorted, str, sum, tuple)},
-    "all": lambda got: all(some(got)),
-    "any": lambda got: any(some(got)),
+    "all": lambda got: all(require_elements(got)),
+    "any": lambda got: any(require_elements(got)),
     "set": lambda got: _make_set(set, got),
     "frozenset": lambda got: _make_set(frozenset, got),
 }
-_ALONE = ("sum", "max", "min")  # of one argument only, since adding up lists is quadratic
-# what stands in for a value that is not plain data, by the wrapper that is applied to it first
+# accepted with one argument only: sum(lists, []) takes quadratic time
+_ONE_ARGUMENT_ONLY = ("sum", "max", "min")
+# by the first wrapper of a call: the stand-in (:mod:`.stand_ins`) to send if its value is not plain data
 _STAND_INS = {
-    **dict.fromkeys(("list", "tuple", "set", "frozenset", "sorted", *_ALONE), "list"),
+    **dict.fromkeys(("list", "tuple", "set", "frozenset", "sorted", *_ONE_ARGUMENT_ONLY), "list"),
     **dict.fromkeys(("all", "any"), "truths"),
     **{name: name for name in ("abs", "bool", "float", "int", "len", "str")},
 }
 
 
 @lru_cache(maxsize=1024)  # the K programs of a group share their tests
-def as_calls(tests: str, entry_point: str | None) -> tuple[CallCase, ...] | None:
-    """The calls of a text whose tests are all asserts about one call with literals, else None.
+def read_call_cases(tests: str, entry_point: str | None) -> tuple[CallCase, ...] | None:
+    """The calls of a text in which every test is an assert about one call with literals, else None.
 
     The asserts are at the top level or in ``check(candidate)``, where ``candidate`` is
     ``entry_point``. Asserts of a true constant are left out.
     """
     try:
-        tree = Narrower().visit(syntax.parse(tests))
+        tree = ToleranceNarrower().visit(syntax.parse(tests))
         reader = _Reader(tests, tree, entry_point)
         return tuple(reader.cases()) or None
     except (Unreadable, SyntaxError, ValueError, RecursionError, MemoryError):
@@ -93,7 +94,8 @@ class _Reader:
         self._entry_point = entry_point
         # full names by local name; without an import, math is the standard module too
         self._imported: dict[str, str] = {"math": "math"}
-        self._programs_builtins: set[str] = {entry_point} if entry_point else set()
+        # names that belong to the program even if they are builtins
+        self._redefined_builtins: set[str] = {entry_point} if entry_point else set()
         self._stand_in: tuple[Any, ...] = ()
 
     def cases(self) -> list[CallCase]:
@@ -103,19 +105,22 @@ class _Reader:
             if isinstance(statement, ast.FunctionDef) and statement.name == "check":
                 check = statement
             else:
-                self._take(statement, asserts)
+                self._collect_assert(statement, asserts)
         if check is not None:
             if asserts or self._entry_point is None or len(check.args.args) != 1:
                 raise Unreadable
             self._alias = check.args.args[0].arg
             for statement in check.body:
-                self._take(statement, asserts)
+                self._collect_assert(statement, asserts)
         elif len(called := {_innermost_call(one.test) for one in asserts}) == 1:
-            self._programs_builtins |= called  # ``assert sum(10, 15) == 6`` calls nothing else
+            self._redefined_builtins |= called  # ``assert sum(10, 15) == 6`` calls nothing else
         return [self._case(one) for one in asserts]
 
-    def _take(self, statement: ast.stmt, asserts: list[ast.Assert]) -> None:
-        """Add an assert to the list, and ignore statements that the tests do not depend on."""
+    def _collect_assert(self, statement: ast.stmt, asserts: list[ast.Assert]) -> None:
+        """Append a statement that is an assert, record an import, and ignore what the tests do not depend on.
+
+        Raises :class:`Unreadable` for any other statement.
+        """
         if isinstance(statement, ast.Assert):
             if not (isinstance(statement.test, ast.Constant) and statement.test.value):
                 asserts.append(statement)
@@ -141,7 +146,7 @@ class _Reader:
 
     def _import(self, full_name: str, name: str, level: int = 0) -> None:
         if level or full_name.partition(".")[0] not in sys.stdlib_module_names or name == "*":
-            raise Unreadable  # it may be the program
+            raise Unreadable  # the module may be the program
         self._imported[name] = full_name
 
     def _case(self, statement: ast.Assert) -> CallCase:
@@ -157,7 +162,7 @@ class _Reader:
             function=function,
             args=tuple(evaluate_literal(arg) for arg in call.args),
             kwargs={str(keyword.arg): evaluate_literal(keyword.value) for keyword in call.keywords},
-            right=partial(_holds, steps),
+            is_correct=partial(_holds, steps),
             stand_in=self._stand_in,
         )
 
@@ -180,7 +185,7 @@ class _Reader:
         if len(test.ops) != 1:
             raise Unreadable
         kind, left, right = type(test.ops[0]), test.left, test.comparators[0]
-        if kind in _SYMMETRIC and not _contains_call_of(left, self._is_programs):
+        if kind in _SYMMETRIC and not _contains_call_of(left, self._is_from_program):
             left, right = right, left
         expected = evaluate_literal(right)
         if kind in (ast.Is, ast.IsNot) and not any(expected is one for one in _SINGLETONS):
@@ -196,7 +201,7 @@ class _Reader:
         if len(test.args) != 2 or not {k.arg for k in test.keywords} <= {"rel_tol", "abs_tol"}:
             raise Unreadable
         first, second = test.args
-        if not _contains_call_of(first, self._is_programs):
+        if not _contains_call_of(first, self._is_from_program):
             first, second = second, first
         expected = evaluate_literal(second)
         tolerances = {
@@ -207,14 +212,14 @@ class _Reader:
         return call
 
     def _value(self, node: ast.expr, steps: list[Callable[[Any], Any]]) -> ast.Call:
-        """The call in an expression, whose use of the value is appended to ``steps``."""
+        """The call in an expression. Appends to ``steps`` what the expression does with its value."""
         if isinstance(node, ast.Call):
             name = node.func.id if isinstance(node.func, ast.Name) else ""
-            if name not in _WRAPPERS or name in self._programs_builtins:
+            if name not in _WRAPPERS or name in self._redefined_builtins:
                 return node
             if not node.args or node.keywords:
                 raise Unreadable
-            if name in self._imported or (name in _ALONE and len(node.args) > 1):
+            if name in self._imported or (name in _ONE_ARGUMENT_ONLY and len(node.args) > 1):
                 raise Unreadable
             more = [evaluate_literal(arg) for arg in node.args[1:]]
             call = self._value(node.args[0], steps)
@@ -243,15 +248,15 @@ class _Reader:
             raise Unreadable
         if self._alias is not None and call.func.id == self._alias and self._entry_point:
             return self._entry_point
-        if not self._is_programs(call.func):
+        if not self._is_from_program(call.func):
             raise Unreadable
         return call.func.id
 
-    def _is_programs(self, function: ast.expr) -> bool:
+    def _is_from_program(self, function: ast.expr) -> bool:
         """Whether a called name comes from the program."""
         if not isinstance(function, ast.Name) or function.id in self._imported:
             return False
-        return not is_builtin(function.id) or function.id in self._programs_builtins
+        return not is_builtin(function.id) or function.id in self._redefined_builtins
 
     def _is_isclose(self, function: ast.expr) -> bool:
         first, _, rest = ast.unparse(function).partition(".")
@@ -259,7 +264,7 @@ class _Reader:
 
 
 def _make_set(kind: Callable[[Any], Any], got: Any) -> Any:
-    """A set of values of a program, which may have chosen them to make this slow."""
+    """A set of a program's values. Raises ``NotData`` if their hashes are chosen to collide, which is slow."""
     keys = list(got)
     check_keys(keys)
     return kind(keys)

@@ -2,7 +2,7 @@
 
 The program describes its classes, and may lie. A description always makes a class of proxies and
 never one of the tests' own classes. An exception never becomes one that steers an interpreter or a
-test runner (``SystemExit``, ``StopIteration``, ``unittest.SkipTest``). :mod:`proxies` says why some
+test runner (``SystemExit``, ``StopIteration``, ``unittest.SkipTest``). :mod:`.proxies` says why some
 special methods are forwarded to the program and others are decided here.
 """
 

@@ -8,7 +8,7 @@ answer comes. Questions and answers have the same form::
 
 ``kind``: "?" for a question, "!" for the answer to the question with the same serial number.
 ``word``: the verb of a question, or how it ended. ``marks``: [index of an operand, key] of newly
-watched containers (see :mod:`containers`). ``changed``: [key, content] of containers watched before.
+watched containers (see :mod:`.shared_containers`). ``changed``: [key, content] of containers watched before.
 ``dropped``: what the sender no longer uses.
 """
 

@@ -8,11 +8,11 @@ whether a value that it returned is the expected one. Therefore:
   program decides about two proxies, since only it knows its objects. A test that compares two of them
   trusts the program.
 - Arithmetic of a proxy with data, ``data in proxy``, and methods that plain data have too, such as
-  ``count`` (:mod:`methods`), are forwarded only for objects that the test itself made by calling a
+  ``count`` (:mod:`.methods`), are forwarded only for objects that the test itself made by calling a
   class. A result of such arithmetic must be an object, and that object has no number and no truth
   value, since ``abs(f(3) - 9.0) < 1e-6`` would otherwise let the program decide.
 - An instance of a subclass of int, str, tuple, ... is an object of that builtin here, by value.
-- An object whose reported length is not the number of its elements raises an error (:mod:`sizes`).
+- An object whose reported length is not the number of its elements raises an error (:mod:`.sizes`).
 - Objects never suppress an exception that the test raised, whatever their ``__exit__`` returns.
 - The program is not asked for names such as ``__array_function__``. With them, libraries pass a
   comparison, with the expected value, to the object, or read memory at its address.
@@ -194,7 +194,7 @@ def may_ask(name: str) -> bool:
 
 
 def call_operation(operation: str, *operands: Any) -> Any:
-    """Carry out one of the :mod:`operations` in the program's process."""
+    """Carry out one of the :mod:`.operations` in the program's process."""
     own = next(filter(is_remote, operands))
     return state_of(own).peer.result("do", *operands, text=operation)
 

@@ -31,7 +31,7 @@ OperandGuard = Callable[[Any], Any]
 
 
 class SafeComparisons(ast.NodeTransformer):
-    """Passes the operands of comparisons through the function :data:`HONEST`."""
+    """Passes the operands of comparisons through the function named :data:`OPERAND_GUARD`."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)

@@ -37,7 +37,7 @@ _JUDGING = (
 
 
 def judge_shared(host: Channel, source: str, entry_point: str | None, prelude: str = "") -> None:
-    """Load the program, run the tests and send ``host`` a result as :func:`tester.judge` does.
+    """Load the program, run the tests and send ``host`` a result as :func:`.tester.judge` does.
 
     The host answers ``["loaded"]`` with ``["tests", text]``. ``["case", number, error]`` reports each
     case when it ends. After the tests, the host answers ``["ended"]`` with ``["nonce", number]``, and

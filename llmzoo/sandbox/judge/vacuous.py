@@ -16,7 +16,7 @@ NOISE = 1e-12  # an expected number up to this size stands for zero
 _ABSOLUTE = {"abs", "fabs", "absolute"}
 
 
-def some(elements: Any) -> Any:
+def require_elements(elements: Any) -> Any:
     """The same elements, or the same array. Raises ``AssertionError`` if there are none."""
     if hasattr(type(elements), "shape"):  # an array
         if elements.size == 0:
@@ -37,7 +37,7 @@ def _at_least_one(elements: Iterable[Any]) -> Iterator[Any]:
 class Guards(ast.NodeTransformer):
     """Counts the assertions that are reached, and guards their conditions.
 
-    ``recorder``: the name of an object with the methods ``reach`` and ``some``. ``helpers``: functions
+    ``recorder``: the name of an object with the methods ``reach`` and ``require_elements``. ``helpers``: functions
     of the tests, whose own assertions count.
     """
 
@@ -101,9 +101,9 @@ class Guards(ast.NodeTransformer):
                 node.left = self._guard(node.left, holds == right.value)
         elif isinstance(node, ast.Call) and _quantifies(node, holds):
             if node.args:
-                node.args[0] = self._ask("some", node, node.args[0])
+                node.args[0] = self._ask("require_elements", node, node.args[0])
             elif isinstance(node.func, ast.Attribute):
-                node.func.value = self._ask("some", node, node.func.value)
+                node.func.value = self._ask("require_elements", node, node.func.value)
         return node
 
     def _reach(self, near: ast.AST) -> ast.Expr:
@@ -123,7 +123,7 @@ def _quantifies(node: ast.expr, holds: bool) -> bool:
     return name == ("all" if holds else "any")
 
 
-class Narrower(ast.NodeTransformer):
+class ToleranceNarrower(ast.NodeTransformer):
     """Narrows tolerances that let zero pass for an expected literal that is not zero."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:

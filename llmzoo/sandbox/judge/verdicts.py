@@ -30,16 +30,16 @@ _ERROR_STATUSES = {"MemoryError": "memory", "PermissionError": "blocked"}
 
 @dataclass(frozen=True, slots=True)
 class CallCase:
-    """A call to make, and ``right``, which decides about the value that it returns.
+    """A call to make, and ``is_correct``, which decides about the value that it returns.
 
     ``stand_in``: what the program's process sends in place of a value that is not plain data, such as
-    ``("list",)``, see :mod:`stand_ins`. It names what the test does with the value first.
+    ``("list",)``, see :mod:`.stand_ins`. It names what the test does with the value first.
     """
 
     name: str
     function: str
     args: tuple[Any, ...]
-    right: Callable[[Any], bool]
+    is_correct: Callable[[Any], bool]
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     stand_in: tuple[Any, ...] = ()
 
@@ -151,9 +151,9 @@ def _result(call: CallCase, answer: Any) -> CaseResult:
     """The result of an untrusted answer, which may have any form."""
     kind = answer[0] if isinstance(answer, list) and answer else None
     if kind == "value" and len(answer) == 2:
-        right = call.right(answer[1])
-        error = "" if right else "wrong value"
-        return CaseResult(passed=right, name=call.name, got=_short_repr(answer[1]), error=error)
+        correct = call.is_correct(answer[1])
+        error = "" if correct else "wrong value"
+        return CaseResult(passed=correct, name=call.name, got=_short_repr(answer[1]), error=error)
     if kind == "raised":
         error = _text(answer)
     elif kind == "unsendable":

@@ -548,7 +548,9 @@ def climbed(id: str, pool: Pool, task: int = 0) -> float:
     others = [env.tasks[(task + k) % env.tasks.count] for k in range(1, 9)]
 
     def worth(first: str, second: str) -> float:
-        judged = judge(first, second, draft.source, env.form, env.standard)
+        judged = judge(
+            first, second, draft.source, env.structure_thresholds, env.grounding_standard
+        )
         return sum(judged.worth("grounded").values())
 
     return climb(pool(draft.task, others), SIZES[id], worth, random.Random(task))

@@ -127,8 +127,8 @@ def test_the_steps_of_an_update_share_its_limit():
     """Two steps of one batch have a quarter of it each, so that together they move as far as one alone."""
     policy, optimizer = tiny_models.policy(), a_coin()[1]
     optimizer.update_kl = 0.01
-    assert step_bound(policy, optimizer, list, share=1.0).limit == 0.01
-    assert step_bound(policy, optimizer, list, share=0.5).limit == 0.0025
+    assert step_bound(policy, optimizer, list, update_fraction=1.0).limit == 0.01
+    assert step_bound(policy, optimizer, list, update_fraction=0.5).limit == 0.0025
 
 
 @pytest.mark.parametrize("name", ["dpo", "madpo"])

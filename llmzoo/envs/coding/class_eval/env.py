@@ -1,7 +1,7 @@
 """# Class-level code (ClassEval)
 
 Several agents write one class. Its methods are divided among them. All write at the same time without
-seeing each other's code, and their answers are merged on the syntax tree.
+seeing each other's code, and the syntax trees of their answers are merged.
 
 | | |
 |---|---|
@@ -12,28 +12,30 @@ seeing each other's code, and their answers are merged on the syntax tree.
 | success | every test passes, public and hidden |
 
 **Actions.** Python: the class with the agent's own methods, or the methods alone, fenced or not.
-Imports, helper functions, constants and helper methods beside them are kept; the skeleton's own
-part of the class (bases, constants, `__init__`) cannot be changed. If several agents write a method, its
+Imports, helper functions, constants and helper methods in the answer are kept; what the skeleton
+itself defines (bases, constants, `__init__`) cannot be changed. If several agents write a method, its
 owner's version counts; if several write a helper, the earlier agent's. A method with an empty body
 counts as not written.
 
-**Rewards** are the same for all agents; `reward="paper"` uses the published scale of 6. A round pays the
-change since the previous round, so an episode's return is the worth of its last round. The parts:
+**Rewards** are the same for all agents; `reward="paper"` uses the published scale of 6. The reward of a
+round is the change of the score since the previous round, so an episode's return is the score of its last
+round. A score is the sum of these components, each a weight times a share:
 
-| part | unit | paper | times |
+| component | weight, unit | weight, paper | share |
 |---|---|---|---|
 | methods | 0.1 | 2 | methods of the class that somebody wrote / methods |
 | tests | 0.9 | 4 | hidden tests passed / hidden tests |
 | overlap | -0.05 | -1 | methods that more than one agent wrote / methods |
 
-If an answer holds no readable Python, or the merged class does not compile, tests and overlap are 0.
-The paper's scale then pays nothing. The unit scale pays for the methods of the other answers, and a
-quarter for each of an agent's own methods whose definition is begun.
+If an answer contains no readable Python, or the merged class does not compile, tests and overlap are 0.
+In the paper's scale, methods is then 0 too. In the unit scale, the methods of the readable answers count in
+full, and for an unreadable answer, each of its agent's own methods counts a quarter if the answer begins
+to define it.
 
-With `max_turns=1` nothing is ever shown, and every test is hidden. **Feedback** in later rounds comes
+With `max_turns=1` agents get no feedback, and every test is hidden. **Feedback** in later rounds comes
 from the public tests: of each test class the second, fourth, ... test is public and the first, third,
 ... hidden (ClassEval has a test class for each method and one for the class). An agent reads how many
-passed of every method, and of its own methods and of the class as a whole the tests that failed.
+tests of each method passed, and which tests of its own methods and of the class as a whole failed.
 
 **Arguments.** `num_agents`, `max_turns`, `divide` ("dependency": a method comes after those it
 calls, so earlier agents write what later ones build on; "arity": fewest parameters first), `reward`
@@ -44,13 +46,15 @@ and for the hidden ones), `split` ("train", "test", "all"), `source`
 out.
 
 **Tasks.** `FudanSELab/ClassEval` from the hub or a file of its schema; the sample is 14 classes
-written for this project. Tests run in an interpreter of their own. A class whose tests need the
-program's (they patch it, or catch its logs) is left out and counted, unless
-`LLMZOO_SANDBOX_ALLOW_SHARED=1` allows them that; there a program can forge a pass.
+written for this project. Tests run in a separate interpreter. If the tests of a class must run in
+the program's own interpreter (because they patch it, or catch its logs), the class is left out and the
+number of such classes is reported. `LLMZOO_SANDBOX_ALLOW_SHARED=1` includes these classes, but then a
+program can forge a pass.
 
-**Version history.** v0: first version. Since then all tests count where none is ever shown, success
-asks for the public tests too, infos name what kept a class from being tested, and the unit scale
-has weights of its own instead of a sixth of the paper's. Returns before and after do not compare.
+**Version history.** v0: first version. Since then all tests count if none is ever shown, success
+requires the public tests too, infos say why a class could not be tested, and the unit scale
+has its own weights instead of a sixth of the paper's. Returns before and after these changes are not
+comparable.
 Prompts for chat models were reworded in November 2026.
 """
 

@@ -45,7 +45,7 @@ def coder_components(*, ran: bool, share: float) -> dict[str, float]:
 
 def unparsed_components(text: str) -> dict[str, float]:
     """The coder's parts for an answer without a program: a little if one is begun."""
-    return {**NO_PROGRAM, "parses": 0.025 * programs.begins_definition(text)}
+    return {**NO_PROGRAM, "parses": 0.025 * programs.has_code(text)}
 
 
 def tester_components(*, sound: float, caught: float) -> dict[str, float]:

@@ -72,7 +72,7 @@ def prepare_program(source: str, problem: Problem) -> str:
 
 
 def run_tests(code: str, problem: Problem, tests: tuple[Test, ...], limits: Limits) -> Trial:
-    """A program, made by :func:`program`, on ``tests``. A problem's hidden tests are one job."""
+    """A program, made by :func:`prepare_program`, on ``tests``. A problem's hidden tests are one job."""
     if not tests:
         return Trial((), True)
     if problem.function is None:

@@ -1,25 +1,26 @@
 """# MBPP for two writers
 
-Mostly Basic Python Problems (Austin et al. 2021, arXiv 2108.07732): a sentence and a test. A helper
-writes `aux` and a main programmer the function that calls it, at the same time. Agents, actions,
+Mostly Basic Python Problems (Austin et al. 2021, arXiv 2108.07732). Each problem is a sentence and a test.
+A helper writes `aux` while a main programmer writes the function that calls it. Agents, actions,
 rewards, feedback and arguments are those of [`coop_functions_v0`](coop_functions.md).
 
 | | |
 |---|---|
 | id | `mbpp_v0` |
 | agents | `helper_0` and `main_1`, together; one or more than two with `num_agents` |
-| tasks | every problem of `google-research-datasets/mbpp`, sanitized; files may have the fields of the full set |
+| tasks | every problem of `google-research-datasets/mbpp`, configuration `sanitized`; files may also have the fields of the configuration `full` |
 | public tests | the first assertion, which the statement shows |
-| hidden tests | the other assertions; all, where one constant would pass the others |
+| hidden tests | the other assertions, or all assertions if a program that returns a constant would pass the others |
 | success | all assertions |
-| `source` | `"auto"` (default), `"hub"`, `"sample"` or a [file](../data.md#files-of-records) of the hub's schema; `on_bad_record="skip"` skips the file's bad records |
+| `source` | `"auto"` (default), `"hub"`, `"sample"` or a [file](../data.md#files-of-records) with the fields of the hub's records; `on_bad_record="skip"` skips the file's bad records |
 
-A program is judged as the set says: imports, the program, the set's setup code, the tests.
-The expert's solution comes in one piece in the set; one expression of it moves into `aux`.
-Records whose tests need the program's own interpreter (they await it or look into it) are left out
-and counted, unless `LLMZOO_SANDBOX_ALLOW_SHARED=1` allows them that.
+A program is tested in the order that the data set prescribes: imports, the program, the data set's setup
+code, the tests. The data set has each solution as a single program. The expert moves one of its expressions
+into `aux`. Records whose tests have to run in the program's own interpreter (because they await or inspect it)
+are left out and counted, unless `LLMZOO_SANDBOX_ALLOW_SHARED=1` allows this.
 
-**Version history.** v0: first version. Since then tests and rewards changed as those of `coop_functions_v0`.
+**Version history.** v0: first version. Since then its tests and rewards have changed like those of
+`coop_functions_v0`.
 """
 
 from __future__ import annotations

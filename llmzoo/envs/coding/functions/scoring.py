@@ -15,7 +15,7 @@ collaborative-coding reward of MAGRPO (arXiv 2508.04652):
 
 With several helpers, helper, main, calls and ignored count each helper's share. Form alone is worth 1.5
 of 4 in the paper's scale, more than an honest attempt with a mistake earns. The unit scale pays little
-for form, and its "passed tests" is :func:`earned` instead of a share.
+for form, and its "passed tests" is :func:`score_tests` instead of a share.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def score_tests(share: float, floor: float) -> float:
     """The worth of a share of passed tests when a constant passes ``floor``: the square of the share
     beyond it. Guesses that pass a few tests earn little beside a program that passes most.
 
-    >>> earned(0.75, 0.5)
+    >>> score_tests(0.75, 0.5)
     0.25
     """
     return max(0.0, (share - floor) / (1.0 - floor)) ** 2

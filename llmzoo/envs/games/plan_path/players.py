@@ -77,8 +77,8 @@ def noisy_expert(task: PathTask, position: Position, rng: random.Random) -> str:
 
 
 def plan_from_half(seen: Sequence[str], position: Position, message: str, turn: int) -> str:
-    """The walker's plan in the split view: a shortest path on the grid as it is :func:`believed` to be, or
-    else a :func:`sweep_unseen`."""
+    """The walker's plan in the split view: a shortest path on the grid that
+    :func:`reconstruct_task` gives, or else that of :func:`sweep_unseen`."""
     task = reconstruct_task(seen, position, message)
     return sweep_unseen(seen, position, turn) if task is None else expert(task, position)
 

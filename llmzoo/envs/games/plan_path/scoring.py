@@ -1,4 +1,8 @@
-"""Walking a plan through a grid, judging where it ends, and showing it. Pure functions."""
+"""Walking a plan through a grid, judging where it ends, and showing it. Pure functions.
+
+No reward is computed here: :meth:`llmzoo.envs.games.planning_game.PlanningGame.play` computes it from
+:func:`progress`.
+"""
 
 from __future__ import annotations
 

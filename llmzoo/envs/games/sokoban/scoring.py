@@ -1,4 +1,8 @@
-"""Carrying out moves in sokoban, and judging positions. Pure functions; rows and columns count from 1."""
+"""Carrying out moves in sokoban, and judging positions. Pure functions; rows and columns count from 1.
+
+No reward is computed here: :meth:`llmzoo.envs.games.planning_game.PlanningGame.play` computes it from
+:func:`progress`.
+"""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class SokobanTask:
 def check_arguments(
     height: int, width: int, boxes: int, walls: float, min_pushes: int | None
 ) -> None:
-    """Raise :class:`ConfigError` for impossible arguments of :func:`draw`."""
+    """Raise :class:`ConfigError` for impossible arguments of :func:`sample_task`."""
     if not (3 <= height <= MAX_SIDE and 3 <= width <= MAX_SIDE):
         raise ConfigError(
             f"height and width must be from 3 to {MAX_SIDE}, got {height} and {width}"

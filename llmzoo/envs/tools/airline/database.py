@@ -1,6 +1,6 @@
 """The airline's records: flights, users and reservations.
 
-Nothing here is changed in place: an action makes a new :class:`Database`. Tables, fields and their values are
+Nothing here is changed in place: an action makes a new :class:`AirlineDatabase`. Tables, fields and their values are
 those of tau2-bench's airline domain (arXiv 2506.07982; its file data_model.py).
 """
 

@@ -27,7 +27,7 @@ class AirlineTask:
 
     goal: the intent. reason, known_info, instructions, persona: what the customer reads. opening: what the customer
     says first. data: the records at the start. reference: its calls. communicate: what the agent must say.
-    strict: such a thing must be said as a number of its own (see :mod:`scoring`). form: a text that is the same
+    strict: such a thing must be said as a number of its own (see :mod:`.scoring`). form: a text that is the same
     for all tasks that count as one.
     """
 

@@ -1,13 +1,13 @@
-"""Whether a dialogue went as its ground truth does: BFCL's multi-turn checker, reimplemented.
+"""Checks a dialogue against its ground truth: a reimplementation of BFCL's multi-turn checker.
 
 After each user turn whose ground truth has calls, BFCL compares two things (Patil et al., ICML 2025;
 ``multi_turn_checker`` of bfcl-eval 2026.3.23):
 
-* state: the attributes of each API are as after the ground truth's calls;
+* state: each API has the same attributes as after the ground truth's calls;
 * response: each response of the turn's ground truth is among the responses of the model's calls so far.
 
-A turn without a call is wrong if its ground truth has one. Where the ground truth is empty nothing is checked,
-and calls change the state all the same.
+A turn without a call is wrong if its ground truth has one. If the ground truth is empty, nothing is checked, but
+the model's calls still change the state.
 """
 
 from __future__ import annotations
@@ -28,43 +28,54 @@ from llmzoo.envs.tools.bfcl_multi_turn.tasks import (
 
 @dataclass(frozen=True, slots=True)
 class TurnVerdict:
-    """A checked turn. differs: the parts of the state that are wrong, as "API.attribute". found: the share
-    of the ground truth's responses that were given. silent: no call was made."""
+    """The result of checking a turn.
 
-    differs: tuple[str, ...]
-    found: float
+    wrong_state: the attributes that differ from the ground truth, as "API.attribute".
+    response_share: the share of the ground truth's responses that the model's calls got.
+    silent: no call was made.
+    """
+
+    wrong_state: tuple[str, ...]
+    response_share: float
     silent: bool
 
     @property
     def valid(self) -> bool:
-        return not self.differs and not self.silent and self.found == 1
+        return not self.wrong_state and not self.silent and self.response_share == 1
 
 
 def check_turn(
     world: World, responses: ResponseCounts, truth: ReferenceTurn, *, silent: bool
 ) -> TurnVerdict:
-    """A turn after its last call. ``responses``: the responses so far, of all turns."""
+    """Check a turn after its last call.
+
+    ``responses``: the responses to the model's calls in all turns so far. ``silent``: the model made no
+    call in this turn.
+    """
     wrong_state = tuple(
         f"{name}.{attribute}"
         for name, api in truth.world.items()
         for attribute in world[name]._state_differences(api)
     )
-    found = sum(min(responses.get(each, 0), count) for each, count in truth.given.items())
-    return TurnVerdict(wrong_state, found / max(sum(truth.given.values()), 1), silent)
+    found = sum(min(responses.get(each, 0), count) for each, count in truth.responses.items())
+    return TurnVerdict(wrong_state, found / max(sum(truth.responses.values()), 1), silent)
 
 
 def first_wrong_turn(
     dialogue: Dialogue, steps: Sequence[Sequence[Sequence[APICall]]], padding: Padding | None
 ) -> int | None:
-    """BFCL's verdict on whole dialogues: the number of the first wrong turn, or None.
+    """BFCL's verdict on a whole dialogue: the index of the first wrong turn, counted from 0, or None.
 
-    ``steps``: the calls of each step of each turn. Raises ``ValueError`` for another number of turns.
+    ``steps``: the model's calls in each step of each turn. Raises ``ValueError`` if it does not have as
+    many turns as the dialogue.
     """
     world, responses = copy_world(dialogue.start(padding)), count_responses(())
-    played = zip(steps, reference_turns(dialogue, padding), dialogue.truths, strict=True)
-    for number, (turn, truth, calls) in enumerate(played):
-        for step in turn:
-            responses = count_responses(execute(step, world), responses)
-        if calls and not check_turn(world, responses, truth, silent=not any(turn)).valid:
+    turns = zip(steps, reference_turns(dialogue, padding), dialogue.truths, strict=True)
+    for number, (turn_steps, truth, truth_calls) in enumerate(turns):
+        for calls in turn_steps:
+            responses = count_responses(execute(calls, world), responses)
+        if not truth_calls:
+            continue
+        if not check_turn(world, responses, truth, silent=not any(turn_steps)).valid:
             return number
     return None

@@ -13,15 +13,16 @@ def turn_rewards(
 ) -> dict[str, float]:
     """What the end of a user turn pays.
 
-    judged: None for a turn that is not checked. checked, turns: how many turns of the dialogue are checked,
+    verdict: None for a turn that is not checked. checked, turns: how many turns of the dialogue are checked,
     and how many there are. readable: no answer of the turn was malformed. last: it is the dialogue's last.
     """
     rewards = dict.fromkeys(REWARD_WEIGHTS, 0.0)
     rewards[FORM] = REWARD_WEIGHTS[FORM] / turns if readable else 0.0
     if verdict is not None and not verdict.silent:
-        rewards[RESPONSE] = REWARD_WEIGHTS[RESPONSE] * verdict.found / checked
+        rewards[RESPONSE] = REWARD_WEIGHTS[RESPONSE] * verdict.response_share / checked
         # a state that is right because nothing was done earns nothing
-        rewards[STATE] = 0.0 if verdict.differs else REWARD_WEIGHTS[STATE] * verdict.found / checked
+        if not verdict.wrong_state:
+            rewards[STATE] = REWARD_WEIGHTS[STATE] * verdict.response_share / checked
     if last and (verdict is None or verdict.valid):
         rewards[VERDICT] = REWARD_WEIGHTS[VERDICT]
     return rewards

@@ -67,9 +67,9 @@ class Dialogue:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ReferenceTurn:
-    """What a turn's ground truth responds, and the state after it."""
+    """The responses to the calls of a turn's ground truth, and the state after them."""
 
-    given: ResponseCounts
+    responses: ResponseCounts
     world: World
 
 

@@ -48,7 +48,8 @@ class ServiceCall:
 class Toolset(Generic[World]):
     """The tools of both sides by name.
 
-    settled: what follows of itself after a call. most_chars: of a result that a model reads.
+    propagate: applied after each call, for changes that follow from it. max_result_chars: of a result that a
+    model reads.
     """
 
     tools: Mapping[str, Mapping[str, ToolFunction]]
@@ -56,7 +57,7 @@ class Toolset(Generic[World]):
     max_result_chars: int = 4_000
 
     def run(self, world: World, call: ServiceCall) -> tuple[World, str]:
-        """The world after a call, and its result as text. Raises ``ToolError`` for a call that cannot be
+        """The world after a call, and its result as text. Raises ``CallError`` for a call that cannot be
         carried out, which leaves the world as it is."""
         tool = self.tools[call.side].get(call.name)
         if tool is None:
@@ -66,7 +67,7 @@ class Toolset(Generic[World]):
         return self.propagate(after), truncate(replace_surrogates(text), self.max_result_chars)
 
     def after(self, world: World, calls: Iterable[ServiceCall]) -> World:
-        """The world after calls, all of which can be carried out. Raises ``ToolError``."""
+        """The world after calls, all of which can be carried out. Raises ``CallError``."""
         for call in calls:
             world, _ = self.run(world, call)
         return world
@@ -83,7 +84,7 @@ class Toolset(Generic[World]):
 
 
 def validate_arguments(tool: ToolFunction, call: ServiceCall) -> dict[str, Any]:
-    """The arguments of a call of a tool; raises ``ToolError`` if they do not fit it."""
+    """The arguments of a call of a tool; raises ``CallError`` if they do not fit it."""
     parameters = parameters_of(tool)
     for name, value in call.arguments.items():
         if name not in parameters:

@@ -267,7 +267,7 @@ def compose_task(
                 "assistant", "transfer_to_human_agents", {"summary": "not fixable"}
             )
             repairs, required = [transfer], (ServiceCall(transfer.side, transfer.name),)
-            asserts = list(GOALS[intent].fails)
+            asserts = list(GOALS[intent].unsolvable_asserts)
             break
         repairs += issue.repair(owner)
         asserts += issue.asserts(owner)

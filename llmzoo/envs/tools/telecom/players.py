@@ -49,7 +49,7 @@ def expert_agent(conversation: TelecomConversation) -> str:
         return format_calls(calls)
     steps = [
         *_phone_steps(conversation.world, conversation.task.goal),
-        GOALS[conversation.task.goal].test,
+        GOALS[conversation.task.goal].test_tool,
     ]
     return f"Please use these on your phone, in this order, and tell me what they show: {'; '.join(steps)}."
 

@@ -131,7 +131,7 @@ def parse_record(record: Mapping[str, Any], *, data: TelecomDatabase, phone: Pho
         repairs=tuple(call for call, _ in actions),
         required=tuple(wanted for _, wanted in actions) if "ACTION" in basis else (),
         asserts=tuple(step for step, value in steps if value),
-        refuted=tuple(step for step, value in steps if not value),
+        negated_asserts=tuple(step for step, value in steps if not value),
     )
     _check(task)
     return task
@@ -140,7 +140,7 @@ def parse_record(record: Mapping[str, Any], *, data: TelecomDatabase, phone: Pho
 def _check(task: TelecomTask) -> None:
     """Raise ``BadField`` for a task whose assertions or actions cannot be run."""
     try:
-        for step in (*task.asserts, *task.refuted):
+        for step in (*task.asserts, *task.negated_asserts):
             holds(task.world, step)
     except (TypeError, AttributeError) as error:
         raise BadField("env_assertions", f"cannot be checked: {error}") from error

@@ -57,7 +57,7 @@ def check_assertions(conversation: TelecomConversation) -> list[bool]:
     task, world = conversation.task, conversation.world
     return [
         *(holds(world, each) for each in task.asserts),
-        *(not holds(world, each) for each in task.refuted),
+        *(not holds(world, each) for each in task.negated_asserts),
         *(conversation.has_call(call) for call in task.required),
     ]
 

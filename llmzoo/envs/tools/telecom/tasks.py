@@ -1,4 +1,4 @@
-"""Tasks: how a call begins, what the customer knows, and what must hold at its end."""
+"""Tasks: the state in which a customer calls, what the customer knows, and what must hold at the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from llmzoo.envs.tools.telecom.world import Phone, TelecomDatabase, World, sync_
 
 
 class ScenarioStep(NamedTuple):
-    """A function of :mod:`faults` and its arguments. ``side``: "user" or "assistant"."""
+    """A function of :mod:`.faults`, which breaks or asserts something, and its arguments. ``side``: "user" or
+    "assistant"."""
 
     side: str
     name: str
@@ -23,15 +24,15 @@ class ScenarioStep(NamedTuple):
 
 
 class Goal(NamedTuple):
-    """What a reason to call is about.
+    """What the customer wants to work again.
 
-    test: the phone's tool that shows whether it is solved. asserts, fails: what holds at the end if the agent
-    can solve it, and if it cannot.
+    test_tool: the phone's tool that shows whether it works. asserts: what must hold at the end.
+    unsolvable_asserts: what must hold instead if the agent cannot solve the problem.
     """
 
-    test: str
+    test_tool: str
     asserts: tuple[ScenarioStep, ...]
-    fails: tuple[ScenarioStep, ...] = ()
+    unsolvable_asserts: tuple[ScenarioStep, ...] = ()
 
 
 _BILL = {"overdue_bill_id": "B1234321"}
@@ -49,7 +50,8 @@ GOALS: Mapping[str, Goal] = {
         (
             ScenarioStep("user", "assert_mobile_data_status", {"expected_status": True}),
             ScenarioStep(
-                *("user", "assert_internet_speed"),
+                "user",
+                "assert_internet_speed",
                 {"expected_speed": 200, "expected_desc": "excellent"},
             ),
         ),
@@ -62,12 +64,12 @@ GOALS: Mapping[str, Goal] = {
 
 @dataclass(frozen=True, eq=False)
 class TelecomTask:
-    """A task.
+    """One customer's call for help.
 
-    goal: the reason to call, a key of ``GOALS``. reason, known_info, instructions, persona: what the customer reads.
-    setup: what breaks things, and world: the world after it. repairs: the reference's calls. required: calls
-    that must be made, those without arguments with any. asserts: what must hold at the end; a step with the
-    side's name and "not " must fail.
+    goal: what the customer wants, a key of ``GOALS``. reason, known_info, instructions, persona: what the
+    customer reads. setup: the steps that break things. world: the world after the setup. repairs: the calls
+    of the reference solution. required: calls that must be made; a call may have more arguments than are listed here.
+    asserts: what must hold at the end. negated_asserts: what must not hold at the end.
     """
 
     name: str
@@ -81,16 +83,16 @@ class TelecomTask:
     repairs: tuple[ServiceCall, ...]
     required: tuple[ServiceCall, ...]
     asserts: tuple[ScenarioStep, ...]
-    refuted: tuple[ScenarioStep, ...] = ()
+    negated_asserts: tuple[ScenarioStep, ...] = ()
 
     @cached_property
     def repaired_world(self) -> World:
-        """The world after the reference's calls."""
+        """The world after the calls of the reference solution."""
         return TOOLS.after(self.world, self.repairs)
 
 
 def holds(world: World, step: ScenarioStep) -> bool:
-    """Whether an assertion holds. One about a record that is not there does not."""
+    """Whether an assertion holds. An assertion about a missing record does not hold."""
     try:
         return ASSERTIONS[step.side][step.name](world, **step.arguments)
     except CallError:
@@ -100,7 +102,7 @@ def holds(world: World, step: ScenarioStep) -> bool:
 def build_world(
     data: TelecomDatabase, setup: Sequence[ScenarioStep], phone: Phone | None = None
 ) -> World:
-    """The world after all steps of a setup. Raises ``ToolError``."""
+    """The world after all steps of a setup. Raises ``CallError``."""
     world = World(phone=phone or Phone(), data=data)
     for step in setup:
         world = sync_sides(SETUP[step.side][step.name](world, **step.arguments))
@@ -108,7 +110,7 @@ def build_world(
 
 
 def canonical(task: TelecomTask) -> str:
-    """What is wrong and what is wanted, whoever the customer is and in whatever order things broke."""
+    """A key of the goal and the faults. Tasks that differ only in the customer or the order of the faults share it."""
     who = {"customer_id", "line_id", "name", "phone_number", "data_used_gb"}
     steps = sorted(
         json.dumps([s.side, s.name, {k: v for k, v in s.arguments.items() if k not in who}])
@@ -119,9 +121,9 @@ def canonical(task: TelecomTask) -> str:
 
 
 def content(task: TelecomTask) -> str:
-    """All of a task but its name."""
+    """Everything that sets a task apart except its name, as JSON."""
     customer_texts = [task.reason, task.known_info, task.instructions, task.persona]
-    assertions = [*task.asserts, *(("not", *step) for step in task.refuted)]
+    assertions = [*task.asserts, *(("not", *step) for step in task.negated_asserts)]
     return json.dumps(
         [customer_texts, task.setup, assertions, [c.name for c in task.required]], default=repr
     )

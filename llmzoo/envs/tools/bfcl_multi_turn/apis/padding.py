@@ -1,7 +1,7 @@
 """What a long context adds to states and results: many files, long texts, long lists.
 
 BFCL keeps it in a Python file of its own, ``long_context.py``, of which only the literals are read. It is not
-shipped. :func:`own` writes a padding of the same form for the sample.
+shipped. :func:`make_sample_padding` writes a padding of the same form for the sample.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def test_the_page(tmp_path, monkeypatch):
     """Its gateway serves its program, Ctrl-C ends it, and its training reads the record."""
     monkeypatch.chdir(tmp_path)
     (program,) = (b for b in re.findall(r"^```text\n(.*?)^```", SECTION, re.M | re.S))
-    given = [*SERVE[2:], "--port", "0", "--json"]
+    given = [*SERVE[3:], "--port", "0", "--json"]
     with serving(tmp_path, *given) as (process, line):
         said, token = told(line)
         assert said["agents"] == ["caller_0", "echo_1"]

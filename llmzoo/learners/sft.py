@@ -26,7 +26,7 @@ class SFT(Learner):
     prompt. With ``self``, the models play and imitate their own best episodes. This is
     reward-ranked fine-tuning (RAFT, arXiv 2304.06767); it requires ``top``, ``min_return`` or
     ``success_only``. Any other source is a file or a hub id of trajectories
-    (``llmzoo.records.trajectories``), or a folder that ``llmzoo gateway`` or ``llmzoo eval --out``
+    (``llmzoo.records.trajectories``), or a folder that ``llmzoo serve gateway`` or ``llmzoo eval --out``
     wrote, whose conversations keep their messages. From such a source no episode is played.
     Instead, each iteration takes the next ``episodes_per_step`` episodes. The run's seed fixes
     their order, which differs in each pass.

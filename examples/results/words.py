@@ -29,7 +29,7 @@ def words_of(env: str, *, games: int = 300) -> list[str]:
         game.reset(seed=seed)
         while game.agents and not any(game.terminations.values()):
             agent = game.agent_selection
-            move = rng.choice(game.choices(agent).names)
+            move = rng.choice(game.choices(game.episode, agent).names)
             found |= set(re.findall(_WORD, f"{game.observe(agent)}{move}"))
             game.step(move)
     return sorted(found)

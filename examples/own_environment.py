@@ -18,9 +18,8 @@ class HigherLower(TextEnv):
         super().__init__(["guesser_0", "hinter_1"], max_turns=max_turns, **kwargs)
         self.tasks = TaskList(range(1, 32), str, split=split, source="range")
 
-    def reset_task(self, rng, task):
-        secret = self.tasks.sample(rng) if task is None else self.tasks[task]
-        return secret, ()  # the number, and (guess, hint) of each round
+    def reset_task(self, rng, task):  # the number, and (guess, hint) of each round
+        return (self.tasks.sample(rng) if task is None else self.tasks[task]), ()
 
     def observation(self, state, agent):
         secret, rounds = state

@@ -1,6 +1,6 @@
 """Walking a plan through a grid, judging where it ends, and showing it. Pure functions.
 
-No reward is computed here: :meth:`llmzoo.envs.games.planning_game.PlanningGame.play` computes it from
+No reward is computed here: :meth:`llmzoo.envs.games.planning_game.PlanningGame.apply` computes it from
 :func:`progress`.
 """
 

@@ -1,6 +1,6 @@
 """Carrying out moves in sokoban, and judging positions. Pure functions; rows and columns count from 1.
 
-No reward is computed here: :meth:`llmzoo.envs.games.planning_game.PlanningGame.play` computes it from
+No reward is computed here: :meth:`llmzoo.envs.games.planning_game.PlanningGame.apply` computes it from
 :func:`progress`.
 """
 

@@ -15,7 +15,7 @@ export MALLOC_MMAP_THRESHOLD_ ?= 1073741824
 export MALLOC_TRIM_THRESHOLD_ ?= 4294967296
 export MALLOC_TOP_PAD_ ?= 268435456
 # keep bytecode, also where an image says not to: tests start hundreds of processes, each of which would
-# compile the package anew
+# compile the package again
 unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv
@@ -34,7 +34,7 @@ help:
 	@echo 'make test-numeric  tests of equal numbers, in every arithmetic of this processor'
 	@echo 'make lint      ruff and mypy'
 	@echo 'make docs      the documentation as a site: site/index.html'
-	@echo 'make stubs     protobuf and gRPC stubs of llmzoo/serve/protos, anew'
+	@echo 'make stubs     protobuf and gRPC stubs of llmzoo/serve/protos, regenerated'
 	@echo 'make bench     speed of environments, sampling and the sandbox: bench.json'
 	@echo 'make results   every run behind docs/results, and its tables and figures: hours'
 	@echo 'make results-quick  small versions of them in runs/results-quick: minutes'

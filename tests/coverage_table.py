@@ -23,7 +23,7 @@ SLOWLY_TESTED = (
         f"llmzoo/envs/building/{name}"
         for name in ("bridge_build", "house_build", "resource_gathering")
     ),
-    *("llmzoo/cli/validate.py", "llmzoo/cli/info.py", "llmzoo/evaluation/exploit.py"),
+    *("llmzoo/cli/check_tasks.py", "llmzoo/cli/installation.py", "llmzoo/evaluation/exploit.py"),
     "llmzoo/models/compiling.py",
     "llmzoo/models/fused.py",
     "llmzoo/policies/vllm/",
@@ -37,7 +37,7 @@ REASONS = {  # of the modules whose path begins so
     "llmzoo/__main__.py": CHILD,
     "llmzoo/sandbox/": CHILD,
     "llmzoo/cli/server_lifecycle.py": CHILD,
-    "llmzoo/cli/gateway.py": CHILD,
+    "llmzoo/cli/serve_gateway.py": CHILD,
     "llmzoo/engine/ray/update_workers.py": CHILD,
     "llmzoo/policies/template_bounds.py": "it traces lines itself, which coverage then cannot",
     "llmzoo/engine/setup.py": RANKS,

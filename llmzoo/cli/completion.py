@@ -1,18 +1,18 @@
-"""``llmzoo completion``"""
+"""``llmzoo --completion SHELL``: a script that completes the command line in a shell."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
 import shtab
 
 from llmzoo import registry
-from llmzoo.cli import COMMANDS
+from llmzoo.cli import COMMANDS, command_module, list_subcommands
 from llmzoo.cli.bench import VARIED
-from llmzoo.cli.options import CommandOptions, option_hints, parse_options
+from llmzoo.cli.options import CommandOptions, option_hints
+from llmzoo.errors import ConfigError
 from llmzoo.learners import list_learners
 from llmzoo.models.model_catalog import MODEL_CATALOG, TINY
 from llmzoo.policies import SCRIPTED
@@ -25,46 +25,50 @@ _FILES = ("config", "tls_cert", "tls_key", "tls_client_ca")
 _FOLDERS = ("out", "resume", "plots", "run", "runs", "players")
 
 
-@dataclass(frozen=True, kw_only=True)
-class CompletionOptions(CommandOptions):
-    """Print a script that completes commands, options, ids and names in a shell.
-
-    In bash: llmzoo completion bash > ~/.local/share/bash-completion/completions/llmzoo
-
-    Args:
-        shell: bash, zsh, fish, tcsh or powershell; can be given first, without --shell.
-    """
-
-    POSITIONAL = ("shell",)
-    USAGE = "llmzoo completion SHELL"
-    EXAMPLES = ("llmzoo completion bash > ~/.local/share/bash-completion/completions/llmzoo",)
-
-    shell: Literal["bash", "zsh", "fish", "tcsh", "powershell"]
-
-
 def run(argv: Sequence[str]) -> None:
-    options = CompletionOptions(**parse_options("completion", argv, CompletionOptions))
-    print(shtab.complete(make_parser(), options.shell))
+    """Print a script that completes commands, options, ids and names in the shell ``argv`` names."""
+    shell = " ".join(argv)
+    if shell not in shtab.SUPPORTED_SHELLS:
+        known = ", ".join(shtab.SUPPORTED_SHELLS)
+        raise ConfigError(f"--completion must be followed by one of {known}, got {shell!r}")
+    print(shtab.complete(make_parser(), shell))
 
 
 def make_parser() -> ArgumentParser:
     """A parser of the whole command line, only for generating completions."""
     root = ArgumentParser("llmzoo", description="Multi-agent RL for language models.")
     root.add_argument("--version", action="store_true", help="Print the version.")
+    root.add_argument(
+        "--completion", choices=shtab.SUPPORTED_SHELLS, help="Print a shell completion script."
+    )
     below = root.add_subparsers()
     for name, what in COMMANDS.items():
-        command = below.add_parser(name, help=what)
-        takes = command_hints(name)
-        for option in _options_class(name).POSITIONAL:
-            many = get_origin(takes[option]) is list
-            added = command.add_argument(option, nargs="*" if many else "?")
-            _set_completion(added, option, takes[option])
-        config: Any = command.add_argument("--config", help="YAML file with any of these options.")
-        config.complete = shtab.FILE
-        command.add_argument("--print_config", action="store_true", help="Print a configuration.")
-        for option, hint in takes.items():
-            _add_option(command, option, hint)
+        if " " not in name:
+            _add_command(below, name, what)
     return root
+
+
+def _add_command(parsers: Any, name: str, what: str) -> None:
+    """Add a command, and its subcommands below it."""
+    command: ArgumentParser = parsers.add_parser(name.split()[-1], help=what)
+    subcommands = list_subcommands(name)
+    takes = command_hints(name)
+    for option in _options_class(name).POSITIONAL:
+        many = get_origin(takes[option]) is list
+        added = command.add_argument(option, nargs="*" if many else "?")
+        _set_completion(added, option, takes[option])
+        if subcommands:  # a word after the command is either
+            added.choices = [*subcommands, *(added.choices or ())]
+    if subcommands:
+        below = command.add_subparsers()
+        for subcommand in subcommands:
+            full_name = f"{name} {subcommand}"
+            _add_command(below, full_name, COMMANDS[full_name])
+    config: Any = command.add_argument("--config", help="YAML file with any of these options.")
+    config.complete = shtab.FILE
+    command.add_argument("--print_config", action="store_true", help="Print a configuration.")
+    for option, hint in takes.items():
+        _add_option(command, option, hint)
 
 
 def command_hints(command: str) -> dict[str, Any]:
@@ -77,9 +81,8 @@ def command_hints(command: str) -> dict[str, Any]:
 
 
 def _options_class(command: str) -> type[CommandOptions]:
-    options: type[CommandOptions] = load_object(
-        f"llmzoo.cli.{command}:{command.capitalize()}Options"
-    )
+    name = "".join(word.capitalize() for word in command.split())
+    options: type[CommandOptions] = load_object(f"{command_module(command)}:{name}Options")
     return options
 
 

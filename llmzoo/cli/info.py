@@ -2,84 +2,82 @@
 
 from __future__ import annotations
 
-import os
-import platform
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, metadata, requires, version
-from typing import Any
 
 from llmzoo import registry
 from llmzoo.cli.arguments import add_cwd_to_path
-from llmzoo.cli.installed_configs import installed_folder
+from llmzoo.cli.installation import print_installation
+from llmzoo.cli.listing import print_environments, print_learners
 from llmzoo.cli.options import CommandOptions, parse_options
-from llmzoo.cli.output import print_json, print_markdown, print_table
+from llmzoo.cli.output import print_json, print_markdown
 from llmzoo.cli.reference_docs import environment_arguments_table, environment_docs, learner_docs
-from llmzoo.errors import SandboxError, UnknownNameError
+from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import list_learners
-from llmzoo.version import __version__
 
-DISTRIBUTION = "llmzoo-marl"
-_PACKAGES = ("pettingzoo", "gymnasium", "numpy", "torch", "transformers", "trl", "peft", "datasets")
+# an option -> those that cannot be given with it
+_EXCLUSIVE = {
+    "name": ("machine", "learners", "family", "installed"),
+    "machine": ("learners", "family", "installed"),
+    "learners": ("family", "installed"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class InfoOptions(CommandOptions):
-    """Show the installation and the machine, or the page of an environment or a learner.
+    """List the environments or the learners, or show the page of one of them, or this machine.
 
     Args:
-        name: id of an environment or name of a learner; can be given first, without --name.
-        json: print one JSON object instead of a table.
+        name: id of an environment or name of a learner, whose page is shown; can be given first, without
+            --name.
+        family: only environments of this family, or tasks of this collection.
+        installed: list the tasks of other collections too, of those that are installed. It imports
+            them, which takes seconds.
+        learners: list the learners, each with its credit rule.
+        machine: show the installation and the machine: versions, devices, extras and the sandbox.
+        json: print JSON instead of text.
     """
 
     POSITIONAL = ("name",)
-    EXAMPLES = ("llmzoo info", "llmzoo info magrpo", "llmzoo info sudoku_v0")
+    USAGE = "llmzoo info [NAME] [options]"
+    EXAMPLES = (
+        "llmzoo info",
+        "llmzoo info --family games --json",
+        "llmzoo info --family textarena",
+        "llmzoo info --learners",
+        "llmzoo info magrpo",
+        "llmzoo info sudoku_v0",
+        "llmzoo info --machine",
+    )
 
     name: str | None = None
+    family: str | None = None
+    installed: bool = False
+    learners: bool = False
+    machine: bool = False
     json: bool = False
 
 
 def run(argv: Sequence[str]) -> None:
-    options = InfoOptions(**parse_options("info", argv, InfoOptions))
+    given = parse_options("info", argv, InfoOptions)
+    for one, others in _EXCLUSIVE.items():
+        for other in others:
+            if given.get(one) and given.get(other):
+                raise ConfigError(
+                    f"--{one} and --{other} exclude each other: leave out one of them"
+                )
+    options = InfoOptions(**given)
     if options.name is not None:
-        _print_page(options.name, options.json)
-        return
-    facts: dict[str, Any] = {
-        "llmzoo": __version__,
-        "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.release()} {platform.machine()}",
-        "devices": _devices(),
-        "extras": {
-            extra: _missing_packages(extra)
-            for extra in metadata(DISTRIBUTION).get_all("Provides-Extra") or ()
-        },
-        "packages": {name: _version(name) for name in _PACKAGES},
-        "environments": len(registry.list_envs()),
-        "learners": len(list_learners()),
-        "sandbox": _sandbox_facts(),
-        "shipped": str(installed_folder() or "in the clone"),
-    }
-    if options.json:
-        print_json(facts)
-        return
-    rows = []
-    for name, value in facts.items():
-        if name == "extras":
-            lacking = {
-                extra: "needs " + ", ".join(names) for extra, names in value.items() if names
-            }
-            rows += [[f"extra: {extra}", lacking.get(extra, "installed")] for extra in value]
-        elif isinstance(value, dict):
-            rows += [
-                [f"{name}: {key}", _format_value(item)] for key, item in value.items() if item != {}
-            ]
-        else:
-            rows.append([name, _format_value(value)])
-    print_table(("what", "is"), rows)
+        _print_page(options.name, json=options.json)
+    elif options.machine:
+        print_installation(json=options.json)
+    elif options.learners:
+        print_learners(json=options.json)
+    else:
+        print_environments(options.family, installed=options.installed, json=options.json)
 
 
-def _print_page(name: str, json: bool) -> None:
+def _print_page(name: str, *, json: bool) -> None:
     """The page of an environment or a learner."""
     add_cwd_to_path(name)
     if name in list_learners():
@@ -96,71 +94,3 @@ def _print_page(name: str, json: bool) -> None:
         print_json({"name": name, "kind": kind, "text": text})
     else:
         print_markdown(text)
-
-
-def _devices() -> list[str]:
-    """Where models can run: the processor, and what torch sees beside it, where torch is installed."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    devices = [f"cpu: {cores} cores"]
-    try:
-        import torch
-    except ModuleNotFoundError:
-        return devices
-    from llmzoo.models.precision import has_bf16
-
-    devices = [f"cpu: {cores} cores, {'with' if has_bf16(torch.device('cpu')) else 'no'} bfloat16"]
-    for index in range(torch.cuda.device_count()):
-        device = torch.cuda.get_device_properties(index)
-        devices.append(f"cuda:{index}: {device.name}, {device.total_memory / 2**30:.0f} GiB")
-    if torch.backends.mps.is_available():
-        devices.append("mps: Apple GPU")
-    return devices
-
-
-def _missing_packages(extra: str) -> list[str]:
-    """The packages of an extra that are not installed."""
-    lacking: list[str] = []
-    for line in requires(DISTRIBUTION) or ():
-        requirement, _, marker = line.partition(";")
-        if not re.search(rf"extra == ['\"]{re.escape(extra)}['\"]", marker):
-            continue
-        name = re.match(r"[\w.-]+", requirement)
-        inner = re.search(r"\[(.*)\]", requirement)
-        if name and name[0] == DISTRIBUTION and inner:
-            lacking += [
-                n for other in inner[1].split(",") for n in _missing_packages(other.strip())
-            ]
-        elif name and _version(name[0]) is None:
-            lacking.append(name[0])
-    return sorted(set(lacking))
-
-
-def _sandbox_facts() -> dict[str, Any]:
-    """How untrusted code is confined here."""
-    from llmzoo.sandbox import Sandbox
-
-    try:
-        with Sandbox(workers=1, min_level=1) as box:
-            report = box.report
-    except SandboxError as error:
-        return {"level": 0, "layers": [], "missing": {"all": str(error)}}
-    return {
-        "level": report.level,
-        "layers": list(report.layers),
-        "missing": dict(report.missing),
-    }
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
-def _format_value(value: Any) -> str:
-    if isinstance(value, dict):
-        return "; ".join(f"{key}: {text}" for key, text in value.items())
-    if isinstance(value, list):
-        return ", ".join(value)
-    return "not installed" if value is None else str(value)

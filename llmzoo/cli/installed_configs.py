@@ -1,7 +1,7 @@
 """Configurations that were installed with the package: a name such as ``configs/demo.yaml`` works anywhere.
 
 A wheel puts ``configs`` and ``examples`` of the repository into ``share/llmzoo`` of the environment it is
-installed in. ``llmzoo info`` says where that is.
+installed in. ``llmzoo info --machine`` says where that is.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import yaml
 from jsonargparse import ActionConfigFile, ArgumentParser, DefaultHelpFormatter
 
+from llmzoo.cli import COMMANDS
 from llmzoo.cli.installed_configs import resolve_config_paths
 from llmzoo.cli.yaml_bounds import MAX_BYTES, BoundsError, check_bounds
 from llmzoo.errors import ConfigError, LlmzooError, UnknownNameError
@@ -88,7 +89,7 @@ def parse_options(
     parser = ArgumentParser(
         prog=f"llmzoo {command}",
         usage=options.USAGE or f"llmzoo {command} [options]",
-        epilog="\n".join(["examples:", *(f"  {line}" for line in options.EXAMPLES)]),
+        epilog=_format_epilog(command, options.EXAMPLES),
         formatter_class=_Help,
         exit_on_error=False,
         allow_abbrev=False,
@@ -113,6 +114,15 @@ def parse_options(
             )
         values["agent_args"][agent] = {**_nest(value, "."), **_agent_text_settings(argv, agent)}
     return values
+
+
+def _format_epilog(command: str, examples: Sequence[str]) -> str:
+    """The end of a command's help: its subcommands and its examples."""
+    below = [
+        f"  {name:<24}{what}" for name, what in COMMANDS.items() if name.startswith(f"{command} ")
+    ]
+    subcommands = ["subcommands:", *below, ""] if below else []
+    return "\n".join([*subcommands, "examples:", *(f"  {line}" for line in examples)])
 
 
 class _Help(DefaultHelpFormatter, RawDescriptionHelpFormatter):

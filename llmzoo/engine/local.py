@@ -147,7 +147,7 @@ class LocalEngine:
         keys = rollout_keys(seeds)
         own_indices = ranks.shard_range(len(seeds))
         sampling = [policy.model for policy in distinct_models(players) if policy.sampler is None]
-        self.learner.skip(seeds[: own_indices.start])
+        self.learner.plan.skip(seeds[: own_indices.start])
         with gather_weights(sampling):
             own_batch = play_rollouts(
                 self.learner,
@@ -162,7 +162,7 @@ class LocalEngine:
                 curriculum=self.curriculum,
                 **self._scheduler_options,
             )
-        self.learner.skip(seeds[own_indices.stop :])
+        self.learner.plan.skip(seeds[own_indices.stop :])
         if ranks.world_size() == 1:
             return own_batch
         return Batch.concatenate(

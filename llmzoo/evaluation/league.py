@@ -126,7 +126,7 @@ def require_two_agents(env: str | Callable[[], AECEnv], args: Mapping[str, Any])
     if len(agents) != 2:
         raise ConfigError(
             f"a league is for two agents, and {built} has {len(agents)} ({', '.join(agents)}): compare "
-            "policies there with llmzoo eval and llmzoo compare"
+            "policies there with llmzoo eval and llmzoo eval compare"
         )
     return agents
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import ClassVar
 
-from pettingzoo import AECEnv
-
-from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
 from llmzoo.learners.configs.critics import ActorCriticConfig
 from llmzoo.learners.updates.actor_critic import ActorCriticUpdater
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Batch
-from llmzoo.rollout.episodes import episode_rollout
-from llmzoo.rollout.scheduler import Rollout
+from llmzoo.rollout.plans import WholeEpisodes
 
 
 class ActorCritic(Learner):
@@ -29,11 +24,9 @@ class ActorCritic(Learner):
     def separable(self) -> bool:
         return not self.central
 
-    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
-        if self.central:
-            _check_state(env)
-        episode = yield from episode_rollout(env, seed, with_state=self.central)
-        return Batch.from_episode(episode)
+    @property
+    def plan(self) -> WholeEpisodes:
+        return WholeEpisodes(with_state=self.central)
 
     def updater(
         self,
@@ -44,16 +37,4 @@ class ActorCritic(Learner):
     ) -> ActorCriticUpdater:
         return ActorCriticUpdater(
             self.config, policies, agent_policies, total_steps=total_steps, central=self.central
-        )
-
-
-def _check_state(env: AECEnv) -> None:
-    try:
-        state = env.state()
-    except NotImplementedError:
-        state = None
-    if not isinstance(state, str):
-        raise ConfigError(
-            f"a central critic reads env.state() as text, which {env} does not have: use ippo or "
-            "iac, whose critics read observations"
         )

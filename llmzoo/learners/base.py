@@ -1,4 +1,4 @@
-"""What every learner is: a rollout (:meth:`Learner.rollout`) and an update (:meth:`Learner.updater`).
+"""What every learner is: a plan of its rollouts (:attr:`Learner.plan`) and an update (:meth:`Learner.updater`).
 
 :mod:`llmzoo.learners.groups` has the base of learners without a critic,
 :mod:`llmzoo.learners.actor_critic` that of learners with one.
@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -88,29 +88,12 @@ class Learner:
 
     @property
     def plan(self) -> RolloutPlan:
-        """How rollouts are played, unless :meth:`rollout` is overridden."""
+        """Where batches come from: how rollouts are played, or a file that they are read from."""
         raise NotImplementedError
 
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
-        """A rollout on a freshly reset environment; the generator returns a ``Batch``."""
+        """A rollout by the :attr:`plan`, on a freshly reset environment; it returns a ``Batch``."""
         return self.plan.rollout(env, seed, trained)
-
-    def skip(self, seeds: Sequence[int]) -> None:
-        """Skip the rollouts from ``seeds``: other processes play them.
-
-        Only learners whose rollouts depend on earlier ones need this.
-        """
-
-    def state_dict(self) -> dict[str, Any]:
-        """The state that the next rollouts depend on, as JSON values."""
-        return {}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state_dict` returned."""
-
-    def players(self, agent_policies: Mapping[str, Policy]) -> Mapping[str, Policy]:
-        """The policies that play these agents. A learner may put demonstrators there, for example."""
-        return agent_policies
 
     def wants_more(self, batch: Batch, rounds: int) -> bool:
         """Whether to play more episodes for a batch that was extended ``rounds`` times already."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import ClassVar
-
-from pettingzoo import AECEnv
 
 from llmzoo.learners.base import Learner
 from llmzoo.learners.configs.preferences import DPOConfig, MADPOConfig
@@ -13,9 +11,7 @@ from llmzoo.learners.groups import joint_plan
 from llmzoo.learners.updates.dpo import DPOUpdater, MADPOUpdater
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Batch
-from llmzoo.rollout.plans import JointTree
-from llmzoo.rollout.scheduler import Rollout
+from llmzoo.rollout.plans import JointTree, NothingPlayed
 
 
 class DPO(Learner):
@@ -96,11 +92,3 @@ class MADPO(Learner):
         total_steps: int,
     ) -> MADPOUpdater:
         return MADPOUpdater(self.config, policies, agent_policies, total_steps=total_steps)
-
-
-class NothingPlayed:
-    """Plays nothing: the data are given."""
-
-    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
-        yield from ()
-        return Batch()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
 from pettingzoo import AECEnv
@@ -18,7 +18,7 @@ from llmzoo.learners.updates.credits import ScoredGroup
 from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
-from llmzoo.rollout.plans import JointTree
+from llmzoo.rollout.plans import JointTree, RolloutPlan
 from llmzoo.rollout.scheduler import Rollout
 
 # options of the update of a policy's weights, in which the agents that share them agree
@@ -70,16 +70,9 @@ class PerAgentLearner(GroupLearner):
         for agent in trained:
             self.for_agent(agent).check(env, [agent])
 
-    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
-        plan = self.others.plan
-        if isinstance(plan, JointTree):
-            plans: dict[str, Any] = {agent: self.for_agent(agent).plan for agent in trained}
-            plan = replace(
-                plan,
-                with_greedy=any(own.with_greedy for own in plans.values()),
-                redraws={agent: own.redraws for agent, own in plans.items()},
-            )
-        return plan.rollout(env, seed, trained)
+    @property
+    def plan(self) -> PerAgentTree:
+        return PerAgentTree(self.others.plan, {a: own.plan for a, own in self.learners.items()})
 
     def wants_more(self, batch: Batch, rounds: int) -> bool:
         return any(
@@ -99,6 +92,25 @@ class PerAgentLearner(GroupLearner):
         """The loss of the agent's learner: a part has groups of one learner."""
         learner = self.for_agent(part[0].group.agent)
         return learner.loss(policy, part, rows=rows, tokens=tokens, reference=reference)
+
+
+@dataclass(frozen=True, slots=True)
+class PerAgentTree(RolloutPlan):
+    """One tree for the plans of several learners: those of ``own`` by agent, and that of all ``others``."""
+
+    others: RolloutPlan
+    own: Mapping[str, Any]
+
+    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
+        plan = self.others
+        if isinstance(plan, JointTree):
+            plans = {agent: self.own.get(agent, plan) for agent in trained}
+            plan = replace(
+                plan,
+                with_greedy=any(own.with_greedy for own in plans.values()),
+                redraws={agent: own.redraws for agent, own in plans.items()},
+            )
+        return plan.rollout(env, seed, trained)
 
 
 def _check_tree(agent: str, learner: GroupLearner, others: GroupLearner) -> None:

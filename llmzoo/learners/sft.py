@@ -6,19 +6,16 @@ It equals the loss of TRL's SFTTrainer.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, ClassVar
-
-from pettingzoo import AECEnv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
 
 from llmzoo.learners.base import Learner
 from llmzoo.learners.configs.rows import SFTConfig
 from llmzoo.learners.updates.sft import Demonstrations, SFTUpdater, demonstration_policies
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Batch, Episode
-from llmzoo.rollout.episodes import episode_rollout
-from llmzoo.rollout.scheduler import Rollout
+from llmzoo.rollout.plans import WholeEpisodes
 
 
 class SFT(Learner):
@@ -29,7 +26,7 @@ class SFT(Learner):
     prompt. With ``self``, the models play and imitate their own best episodes. This is
     reward-ranked fine-tuning (RAFT, arXiv 2304.06767); it requires ``top``, ``min_return`` or
     ``success_only``. Any other source is a file or a hub id of trajectories
-    (``llmzoo.records.trajectories``), or a folder that ``llmzoo gateway`` or ``llmzoo eval --out``
+    (``llmzoo.records.trajectories``), or a folder that ``llmzoo serve gateway`` or ``llmzoo eval --out``
     wrote, whose conversations keep their messages. From such a source no episode is played.
     Instead, each iteration takes the next ``episodes_per_step`` episodes. The run's seed fixes
     their order, which differs in each pass.
@@ -61,25 +58,9 @@ class SFT(Learner):
     def separable(self) -> bool:
         return True
 
-    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
-        if self.demonstrations is not None:  # taken now, so that rollouts get the episodes in order
-            return _replay_demonstration(self.demonstrations.next_episode(seed))
-        return _play_episode(env, seed)
-
-    def skip(self, seeds: Sequence[int]) -> None:
-        if self.demonstrations is not None:
-            for seed in seeds:
-                self.demonstrations.next_episode(seed)
-
-    def state_dict(self) -> dict[str, Any]:
-        return {} if self.demonstrations is None else self.demonstrations.state_dict()
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        if self.demonstrations is not None:
-            self.demonstrations.load_state_dict(state)
-
-    def players(self, agent_policies: Mapping[str, Policy]) -> Mapping[str, Policy]:
-        return demonstration_policies(self.config, agent_policies)
+    @property
+    def plan(self) -> Demonstrations | ScriptedEpisodes:
+        return self.demonstrations or ScriptedEpisodes(config=self.config)
 
     def updater(
         self,
@@ -96,10 +77,11 @@ class SFT(Learner):
         )
 
 
-def _play_episode(env: AECEnv, seed: int) -> Rollout:
-    return Batch.from_episode((yield from episode_rollout(env, seed)))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptedEpisodes(WholeEpisodes):
+    """Episodes of the scripted players that ``config.source`` names, or of the models themselves."""
 
+    config: SFTConfig
 
-def _replay_demonstration(episode: Episode) -> Rollout:
-    yield from ()  # no policy is called
-    return Batch.from_episode(episode)
+    def players(self, agent_policies: Mapping[str, Policy]) -> Mapping[str, Policy]:
+        return demonstration_policies(self.config, agent_policies)

@@ -37,6 +37,6 @@ def resolve_device(device: str | None) -> str:
     available += ["mps"] if torch.backends.mps.is_available() else []
     if device not in available:
         raise ConfigError(
-            f"torch has no device {device} here, only {', '.join(available)}; llmzoo info lists them"
+            f"torch has no device {device} here, only {', '.join(available)}; llmzoo info --machine lists them"
         )
     return device

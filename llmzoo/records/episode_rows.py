@@ -1,6 +1,6 @@
 """Whole episodes as JSON objects, one on a line of ``episodes.jsonl``.
 
-``llmzoo eval --out`` and ``llmzoo gateway`` write such files. Unlike the rows of
+``llmzoo eval --out`` and ``llmzoo serve gateway`` write such files. Unlike the rows of
 :mod:`llmzoo.records.trajectories`, they keep the tokens of prompts and answers, the answers'
 log-probabilities, and the messages of conversations.
 """
@@ -72,7 +72,7 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     path = path / EPISODES_FILE if path.is_dir() else path
     if not path.exists():
         raise CheckpointError(
-            f"{path} does not exist: llmzoo eval --out FOLDER or llmzoo gateway --out FOLDER writes one"
+            f"{path} does not exist: llmzoo eval --out FOLDER or llmzoo serve gateway --out FOLDER writes one"
         )
     for number, line in enumerate(read_lines(path), start=1):
         try:
@@ -84,7 +84,7 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def load_episodes(path: str | Path) -> list[Episode]:
-    """The episodes that ``llmzoo eval --out`` or ``llmzoo gateway`` kept, by task and sample.
+    """The episodes that ``llmzoo eval --out`` or ``llmzoo serve gateway`` kept, by task and sample.
 
     ``path``: the folder, or its ``episodes.jsonl``. Raises :class:`CheckpointError` for anything else.
     """

@@ -25,7 +25,7 @@ from llmzoo.report.style import save_figure
 Row = Mapping[str, Any]
 SELF_PLAY = (
     "Self-play: what a model wins against itself says nothing of its play. Give --policies with the name of the "
-    "first agent, which then plays against --others, or compare the runs with llmzoo league."
+    "first agent, which then plays against --others, or compare the runs with llmzoo eval league."
 )
 
 

@@ -20,7 +20,7 @@ from llmzoo.runs.run_folder import parse_row
 from llmzoo.terminal_text import escape_unprintable
 
 Row = Mapping[str, Any]
-LEAGUE_FILE = "league/league.json"  # where llmzoo league writes that of a single run
+LEAGUE_FILE = "league/league.json"  # where llmzoo eval league writes that of a single run
 MAX_DEPTH = 4  # levels of subfolders that are searched for runs
 
 

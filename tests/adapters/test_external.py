@@ -513,11 +513,11 @@ def test_the_commands_take_such_an_id(id, capsys):
 
 def test_list_shows_a_collection_when_it_is_asked_for(capsys):
     need("openspiel")
-    main(["list", "--family", "openspiel", "--json"])
+    main(["info", "--family", "openspiel", "--json"])
     ids = [row["id"] for row in json.loads(capsys.readouterr().out)]
     assert "openspiel:leduc_poker" in ids
     assert "openspiel:crossword" not in ids  # it is refused
-    main(["list", "--json"])
+    main(["info", "--json"])
     assert not [r for r in json.loads(capsys.readouterr().out) if ":" in r["id"]]
 
 

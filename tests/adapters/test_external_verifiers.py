@@ -497,7 +497,7 @@ def test_installed_packages_are_listed(package, tmp_path, capsys):
     (about / "METADATA").write_text(
         "Metadata-Version: 2.1\nName: installed-sums\nVersion: 1.0\nRequires-Dist: verifiers>=0.4\n"
     )
-    main(["list", "--family", "verifiers", "--json"])
+    main(["info", "--family", "verifiers", "--json"])
     ids = [row["id"] for row in json.loads(capsys.readouterr().out)]
     assert "verifiers:installed-sums" in ids
     assert "verifiers:harbor" not in ids  # it is refused

@@ -23,7 +23,7 @@ class Said:
 
 @pytest.fixture
 def llmzoo(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
-    """``llmzoo("list", "--json")`` calls the command line in this process."""
+    """``llmzoo("info", "--json")`` calls the command line in this process."""
 
     def call(*argv: object) -> Said:
         capsys.readouterr()

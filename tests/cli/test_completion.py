@@ -1,4 +1,4 @@
-"""``llmzoo completion``: it knows every command and option that there is, in a real shell too."""
+"""``llmzoo --completion SHELL``: it knows every command and option that there is, in a real shell too."""
 
 import re
 import shutil
@@ -13,7 +13,7 @@ from llmzoo.cli.completion import command_hints, make_parser
 @pytest.mark.parametrize("command", COMMANDS)
 def test_it_knows_the_options_that_the_help_lists(llmzoo, capsys, command):
     with pytest.raises(SystemExit):
-        llmzoo(command, "--help")
+        llmzoo(*command.split(), "--help")
     listed = set(re.findall(r"^  (?:-h, )?--([a-z_]+)", capsys.readouterr().out, re.MULTILINE))
     families = {
         "env_args",
@@ -35,6 +35,13 @@ def test_bash_completes(llmzoo, tmp_path):
         "llmzoo ev": "eval",
         "llmzoo train --learner mag": "magrpo",
         "llmzoo eval --env sud": "sudoku_v0",
+        "llmzoo eval sud": "sudoku_v0",
+        "llmzoo eval comp": "compare",
+        "llmzoo eval compare --pl": "--plot",
+        "llmzoo check ta": "tasks",
+        "llmzoo check tasks sud": "sudoku_v0",
+        "llmzoo serve g": "gateway",
+        "llmzoo --completion fi": "fish",
         "llmzoo eval --pol": "--policy",
         "llmzoo play plan_p": "plan_path_v0",
         "llmzoo info marl": "marloo",
@@ -42,7 +49,7 @@ def test_bash_completes(llmzoo, tmp_path):
         "llmzoo train --parallel f": "fsdp",
     }
     script = tmp_path / "llmzoo.bash"
-    script.write_text(llmzoo("completion", "bash").out)
+    script.write_text(llmzoo("--completion", "bash").out)
     ask = f"source {script}"
     for typed in expected:
         ask += (
@@ -59,8 +66,9 @@ def test_what_may_stand_first_more_than_once():
 
 
 def test_other_shells(llmzoo):
-    assert "#compdef llmzoo" in llmzoo("completion", "zsh").out
-    assert "complete -c llmzoo" in llmzoo("completion", "fish").out
-    said = llmzoo("completion", "klingon")
-    assert said.code == 2
-    assert "bash" in said.err
+    assert "#compdef llmzoo" in llmzoo("--completion", "zsh").out
+    assert "complete -c llmzoo" in llmzoo("--completion", "fish").out
+    for words in (["klingon"], []):
+        said = llmzoo("--completion", *words)
+        assert said.code == 2
+        assert "--completion must be followed by one of bash, " in said.err

@@ -147,7 +147,7 @@ def test_what_is_kept_by_the_command(llmzoo, tmp_path):
     refused = llmzoo(*asked, "--resume")
     assert refused.code == 2
     assert "give both" in refused.err
-    assert llmzoo("rescore", tmp_path / "kept", "--quiet").code == 0
+    assert llmzoo("eval", "rescore", tmp_path / "kept", "--quiet").code == 0
 
 
 def test_policies_of_single_agents(llmzoo):

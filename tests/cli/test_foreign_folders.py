@@ -74,8 +74,8 @@ def server() -> Iterator[tuple[str, list[str]]]:
 PLAYING = {
     "eval": ("eval", "--policy", "theirs", "--tasks", "1"),
     "collect": ("collect", "--policy", "theirs", "--tasks", "1", "--out", "rows.jsonl"),
-    "league": ("league", "theirs", "--deals", "1"),
-    "exploit": ("exploit", "--policy", "theirs"),
+    "league": ("eval", "league", "theirs", "--deals", "1"),
+    "exploit": ("eval", "exploit", "--policy", "theirs"),
     "resume": ("train", "--resume", "theirs", "--steps", "3"),
 }
 CODE_IN = {
@@ -191,7 +191,7 @@ def test_a_record_of_the_gateway_is_no_evaluation(theirs, llmzoo):
     evaluation(theirs, llmzoo)
     config = Path("kept/config.json")
     config.write_text(json.dumps({"agents": ["a"], "policy": "random"}))
-    assert "holds no evaluation" in llmzoo("rescore", "kept").err
+    assert "holds no evaluation" in llmzoo("eval", "rescore", "kept").err
 
 
 def evaluation(theirs: Callable, llmzoo: Callable, **settings: object) -> None:
@@ -206,20 +206,20 @@ def evaluation(theirs: Callable, llmzoo: Callable, **settings: object) -> None:
 def test_an_evaluation_that_is_judged_again_imports_nothing(settings, theirs, llmzoo):
     changed, option = CODE_IN[settings]
     evaluation(theirs, llmzoo, **changed)
-    said = llmzoo("rescore", "kept")
+    said = llmzoo("eval", "rescore", "kept")
     assert said.code == 2
     assert f"Say {option}" in said.err
     with pytest.raises(errors.ConfigError, match=r"kept names code to import: .*evil"):
         list(rescore("kept"))
     assert not Path("marker").exists()
-    llmzoo("rescore", "kept", "--env", "evil:Env")  # as the user says it, it runs
+    llmzoo("eval", "rescore", "kept", "--env", "evil:Env")  # as the user says it, it runs
     assert Path("marker").exists() == (settings == "env")
 
 
 def test_another_environment_than_it_was_is_no_repetition(theirs, llmzoo):
     evaluation(theirs, llmzoo)
-    assert llmzoo("rescore", "kept", "--env", "kuhn_poker_v0").code == 0
-    said = llmzoo("rescore", "kept", "--env", "tiny_hanabi_v0")
+    assert llmzoo("eval", "rescore", "kept", "--env", "kuhn_poker_v0").code == 0
+    said = llmzoo("eval", "rescore", "kept", "--env", "tiny_hanabi_v0")
     assert "was played with env='kuhn_poker_v0', not 'tiny_hanabi_v0'" in said.err
 
 
@@ -234,9 +234,9 @@ def test_the_players_of_a_run_send_no_token_from_python_either(theirs, monkeypat
     assert "cannot choose" not in str(asked.value)
 
 
-@pytest.mark.parametrize("command", ["report", "export", "compare"])
+@pytest.mark.parametrize("command", ["report", "export", "eval compare"])
 def test_what_only_reads_a_folder_imports_nothing(command, theirs, llmzoo):
     theirs(**CODE_IN["env"][0], agent_args={"player_0": {"learner": "evil:Learner"}})
-    more = {"export": ("--out", "copy"), "compare": ("theirs",)}.get(command, ())
-    llmzoo(command, "theirs", *more)
+    more = {"export": ("--out", "copy"), "eval compare": ("theirs",)}.get(command, ())
+    llmzoo(*command.split(), "theirs", *more)
     assert not Path("marker").exists()

@@ -1,4 +1,4 @@
-"""``llmzoo info``"""
+"""``llmzoo info``: the page of a name, and --machine; its lists are in test_listing.py."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from llmzoo.cli.reference_docs import _format_hint
 
 
 def test_json_is_the_contract(llmzoo):
-    said = llmzoo("info", "--json")
+    said = llmzoo("info", "--machine", "--json")
     result = json.loads(said.out)
     assert said.code == 0
     assert list(result) == [
@@ -27,7 +27,7 @@ def test_json_is_the_contract(llmzoo):
 
 
 def test_a_table_for_people(llmzoo):
-    said = llmzoo("info").out
+    said = llmzoo("info", "--machine").out
     assert "sandbox: level" in said
     assert "packages: torch" in said
 
@@ -36,14 +36,14 @@ def test_an_extra_that_is_not_there_names_what_it_needs(llmzoo, monkeypatch):
     """A distribution of which one extra is here, one is not, and one is made of both."""
     lines = ['numpy>=1; extra == "here"', 'no-such-package>=2; extra == "far"']
     lines += ['llmzoo-marl[here,far]; extra == "both"', "pettingzoo>=1.27"]
-    monkeypatch.setattr("llmzoo.cli.info.requires", lambda name: lines)
+    monkeypatch.setattr("llmzoo.cli.installation.requires", lambda name: lines)
     monkeypatch.setattr(
-        "llmzoo.cli.info.metadata",
+        "llmzoo.cli.installation.metadata",
         lambda name: SimpleNamespace(get_all=lambda key: ["here", "far", "both"]),
     )
-    result = json.loads(llmzoo("info", "--json").out)["extras"]
+    result = json.loads(llmzoo("info", "--machine", "--json").out)["extras"]
     assert result == {"here": [], "far": ["no-such-package"], "both": ["no-such-package"]}
-    assert "needs no-such-package" in llmzoo("info").out
+    assert "needs no-such-package" in llmzoo("info", "--machine").out
 
 
 def test_the_arguments_of_an_environment_say_what_they_accept(llmzoo):
@@ -52,6 +52,23 @@ def test_the_arguments_of_an_environment_say_what_they_accept(llmzoo):
     assert '| `split` | `"train"`, `"test"`, `"all"` | `"train"` |' in lines
     assert '| `render_mode` | `"ansi"`, `"human"`, `"rgb_array"` | `null` |' in lines
     assert "| `max_turns` | `int` | `4` |" in lines
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("magrpo", "--machine"),
+        ("sudoku_v0", "--family games"),
+        ("--machine", "--learners"),
+        ("--machine", "--installed"),
+        ("--learners", "--family games"),
+    ],
+)
+def test_options_that_exclude_each_other(llmzoo, one, other):
+    said = llmzoo("info", one, *other.split())
+    first, second = one if one.startswith("--") else "--name", other.split()[0]
+    assert (said.code, said.out) == (2, "")
+    assert f"{first} and {second} exclude each other" in said.err
 
 
 @pytest.mark.parametrize(

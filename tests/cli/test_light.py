@@ -9,7 +9,7 @@ from llmzoo.cli import COMMANDS
 HEAVY = ("torch", "transformers", "datasets", "trl", "peft", "accelerate", "matplotlib")
 QUICK = ["train --help", "train --learner grppo", "eval --env sudoku_v0 --env.sise 4"]
 HELP = ["--help", *(f"{name} --help" for name in COMMANDS)]
-PLAY = ["eval --env sudoku_v0 --policy expert --tasks 2", "list --json"]
+PLAY = ["eval --env sudoku_v0 --policy expert --tasks 2", "info --json"]
 MISTAKES = [
     "train --learnr grpo",
     "train --steps many",
@@ -34,6 +34,9 @@ MISTAKES = [
     "report",
     "export",
     "trian",
+    "compare evals/a evals/b",
+    "eval comprae evals/a evals/b",
+    "info --machine --learners",
 ]
 CALLS = """
 import json, sys, time

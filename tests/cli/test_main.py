@@ -7,15 +7,46 @@ import sys
 
 import pytest
 
-from llmzoo.cli import COMMANDS
+from llmzoo.cli import COMMAND_GROUPS, COMMANDS, RENAMED, list_subcommands
 from llmzoo.version import __version__
 
 
 def test_without_a_command_it_says_what_there_is(llmzoo):
     said = llmzoo()
     assert said.code == 0
-    assert all(name in said.out for name in ("list", "play", "eval", "train", "bench"))
+    assert all(name in said.out for name in ("info", "play", "eval", "train", "bench"))
     assert llmzoo("--help").out == said.out
+
+
+def test_the_help_lists_12_commands_in_four_groups(llmzoo):
+    sections = llmzoo("--help").out.split("\n\n")[1:-1]
+    assert [section.partition(":")[0] for section in sections] == [*COMMAND_GROUPS]
+    lines = [line for section in sections for line in section.splitlines()[1:]]
+    commands = [line.split()[0] for line in lines if re.match(r"  \w", line)]
+    assert commands == [
+        *("info", "play", "check", "new", "eval", "collect"),
+        *("train", "bench", "report", "export", "serve", "fetch"),
+    ]
+    subcommands = [" ".join(line.split()[:2]) for line in lines if re.match(r"    \w", line)]
+    assert subcommands == [
+        "check tasks",
+        *("eval compare", "eval rescore", "eval league", "eval exploit"),
+        "serve gateway",
+    ]
+
+
+@pytest.mark.parametrize(("old", "new"), RENAMED.items())
+def test_an_old_name_of_a_command_names_the_new_one(llmzoo, old, new):
+    said = llmzoo(old, "--json")
+    assert (said.code, said.out) == (2, "")
+    assert said.err == f"llmzoo: there is no command {old!r}: use llmzoo {new}\n"
+    assert new.startswith("--completion") or new in COMMANDS
+
+
+def test_a_command_of_two_words_is_tried_first(llmzoo):
+    assert "only_one holds no evaluation" in llmzoo("eval", "compare", "only_one").err
+    assert "unknown environment 'sudoku'" in llmzoo("eval", "sudoku").err
+    assert "no module named 'compare'" in llmzoo("eval", "compare:Env").err
 
 
 def test_version(llmzoo):
@@ -26,7 +57,12 @@ def test_version(llmzoo):
     ("argv", "near"),
     [
         ("evla", "'eval'"),
-        ("list --jsn", "'--json'"),
+        ("leauge", "'eval league'"),
+        ("eval comprae A B", "'eval compare'"),
+        ("serve gatewya --agents a_0", "'serve gateway'"),
+        ("check task", "'check tasks'"),
+        ("--completon bash", "'--completion'"),
+        ("info --jsn", "'--json'"),
         ("eval --env sudko_v0 --policy expert", "'sudoku_v0'"),
         ("eval --env sudoku_v0 --policy exprt", "'expert'"),
         ("eval --env sudoku_v0 --policy expert --taks 3", "'--tasks'"),
@@ -89,7 +125,7 @@ def test_what_cannot_be_done_is_one_line(llmzoo, argv, reason):
     assert said.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", ["list", "play", "eval", "train", "bench"])
+@pytest.mark.parametrize("command", ["info", "play", "eval", "train", "bench"])
 def test_help_comes_from_docstrings(command, capsys):
     from llmzoo.cli import main
 
@@ -98,16 +134,16 @@ def test_help_comes_from_docstrings(command, capsys):
     assert stopped.value.code == 0
     said = capsys.readouterr().out
     assert f"usage: llmzoo {command}" in said
-    explained = {"list": "only environments of this family", "play": "the agent that you play"}
+    explained = {"info": "only environments of this family", "play": "the agent that you play"}
     assert explained.get(command, "--env.NAME VALUE sets one") in " ".join(said.split())
 
 
 def test_as_a_module():
     failed = subprocess.run(
-        [sys.executable, "-m", "llmzoo", "lst"], check=False, capture_output=True, text=True
+        [sys.executable, "-m", "llmzoo", "inof"], check=False, capture_output=True, text=True
     )
     assert failed.returncode == 2
-    assert "Did you mean 'list'?" in failed.stderr
+    assert "Did you mean 'info'?" in failed.stderr
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -117,11 +153,13 @@ def test_the_help_explains_every_option_and_its_examples_are_right(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run.yaml").write_text("env: sudoku_v0\n")
     with pytest.raises(SystemExit) as ended:
-        llmzoo(command, "--help")
+        llmzoo(*command.split(), "--help")
     said = capsys.readouterr().out
     assert ended.value.code == 0
     assert said.startswith(f"usage: llmzoo {command}")
     options, _, examples = said.partition("\nexamples:\n")
+    options, _, subcommands = options.partition("\nsubcommands:\n")
+    assert subcommands.split("\n\n")[0].count("\n") == len(list_subcommands(command))
     for option in re.split(r"\n  (?=--)", options)[1:]:
         words = " ".join(option.partition("(type:")[0].split()).split(" ", 2)
         assert len(words) == 3, f"{words[0]} is not explained"
@@ -129,7 +167,7 @@ def test_the_help_explains_every_option_and_its_examples_are_right(
     assert lines
     for line in lines:
         words = shlex.split(line.partition(" > ")[0])
-        assert words[:2] == ["llmzoo", command]
+        assert words[: 1 + len(command.split())] == ["llmzoo", *command.split()]
         with pytest.raises(SystemExit) as ended:
             llmzoo(*words[1:], "--print-config")
         assert ended.value.code == 0

@@ -138,7 +138,7 @@ def test_a_name_of_an_answer_of_256_tokens(fetched):
 
 
 def test_completion_offers_it(llmzoo):
-    script = llmzoo("completion", "bash").out
+    script = llmzoo("--completion", "bash").out
     for option in ("eval___policy", "train___model", "train___others"):
         (line,) = [
             s for s in script.splitlines() if s.startswith(f"_shtab_llmzoo_{option}_choices=")

@@ -64,7 +64,7 @@ def test_all_tasks_of_a_generator_are_refused_alike(llmzoo, tmp_path):
         ["eval", "sudoku_v0", "--policy", "expert", "--tasks", "all"],
         ["collect", "sudoku_v0", "--tasks", "all", "--out", tmp_path / "x.jsonl"],
         ["train", "sudoku_v0", "--tasks", "all", "--out", tmp_path / "run"],
-        ["validate", "sudoku_v0", "--tasks", "all"],
+        ["check", "tasks", "sudoku_v0", "--tasks", "all"],
     ):
         said = llmzoo(*argv)
         assert said.code == 2

@@ -55,7 +55,7 @@ def test_a_process_without_a_number_speaks_for_itself(monkeypatch, capsys):
     monkeypatch.delenv("RANK", raising=False)
     assert main(["trian"]) == 2
     assert "unknown command 'trian'" in capsys.readouterr().err
-    assert main(["list"]) == 0
+    assert main(["info"]) == 0
     assert "sudoku_v0" in capsys.readouterr().out
 
 

@@ -32,7 +32,7 @@ def test_a_notebook_has_all_blocks_of_its_page_in_order():
 
 
 def test_the_cells_of_a_page():
-    page = "# A\n\n```python\nx = 1\n```\n\n```text\n1\n```\n\n```bash\nllmzoo list\n```\n"
+    page = "# A\n\n```python\nx = 1\n```\n\n```text\n1\n```\n\n```bash\nllmzoo info\n```\n"
     page += "\n```python\n# a.py\nx = 2\n```\n\n```yaml\n# b.yaml\nx: 3\n```\n"
     found = json.loads(notebooks.notebook(page))
     assert (found["nbformat"], found["nbformat_minor"]) == (4, 5)
@@ -40,7 +40,7 @@ def test_the_cells_of_a_page():
         ("markdown", "# A"),
         ("code", "x = 1"),
         ("markdown", "```text\n1\n```"),
-        ("code", "%%bash\nllmzoo list"),
+        ("code", "%%bash\nllmzoo info"),
         ("code", "%%writefile a.py\n# a.py\nx = 2"),
         ("code", "%%writefile b.yaml\n# b.yaml\nx: 3"),
     ]

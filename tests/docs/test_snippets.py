@@ -88,7 +88,7 @@ NOT_RUN = {
             "llmzoo eval --env textarena:KuhnPoker-v0 --policy noisy_expert --tasks 20",
             "llmzoo play openspiel:leduc_poker",
             "llmzoo info reasoning_gym:chain_sum",
-            "llmzoo list --installed",
+            "llmzoo info --installed",
         ),
         "tests/adapters/test_external.py runs such where the packages are installed",
     ),
@@ -139,12 +139,12 @@ NOT_RUN = {
     ),
     **dict.fromkeys(
         (
-            "llmzoo gateway --policy tiny --agents caller_0,echo_1 --out runs/gateway --port 8000",
+            "llmzoo serve gateway --policy tiny --agents caller_0,echo_1 --out runs/gateway --port 8000",
             "llmzoo train --env own_program:make --learner sft --learner.source runs/gateway "
             "--learner.min_return 1 --model tiny --max_new_tokens 4 --steps 1 --episodes_per_step 4 "
             "--eval_tasks 4 --out runs/from_gateway",
         ),
-        "tests/cli/test_gateway_command.py runs it",
+        "tests/cli/test_serve_gateway.py runs it",
     ),
     "vf-eval llmzoo-verifiers --env.taskset.env sudoku_v0 --env.taskset.agents '[\"planner_1\"]' "
     "--env.taskset.split test -n 20 -m my-model --client.base-url http://localhost:8000/v1 "

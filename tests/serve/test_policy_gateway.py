@@ -505,7 +505,7 @@ def test_a_page_in_a_browser_needs_a_token(tmp_path):
             server.stop()
             gateway.close()
     left = set(threading.enumerate()) - before
-    assert not [t for t in left if t.name in ("llmzoo gateway", "llmzoo idle")]
+    assert not [t for t in left if t.name in ("llmzoo serve gateway", "llmzoo idle")]
 
 
 def test_a_token_lies_in_a_file_of_this_user(tmp_path, monkeypatch):

@@ -349,7 +349,7 @@ def test_a_killed_league_goes_on(run, tmp_path):
         (KUHN, ["expert", "noisy_expert"], {"deals": 1}, "deals must be at least 2"),
         (KUHN, ["expert", "noisy_expert"], {"device": "cpu"}, "device would have no effect"),
         (KUHN, {"a": "expert", "b": "noisy_expert"}, {"device": "cpu"}, "device are for names"),
-        ("relay_v0", ["expert", "noisy_expert"], {}, "has 3 .*llmzoo compare"),
+        ("relay_v0", ["expert", "noisy_expert"], {}, "has 3 .*llmzoo eval compare"),
         ("sudoku_v0", ["expert", "noisy_expert"], {"env_args": {"num_agents": 1}}, "has 1 "),
     ],
 )

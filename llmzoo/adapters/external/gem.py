@@ -58,7 +58,7 @@ _REFUSED_VARIANTS = {
 }
 _REFUSED_KINDS = {
     "rg": "it is Reasoning Gym's: use reasoning_gym:NAME",
-    "math": "it is a data set: use the environments of `llmzoo list --family math`",
+    "math": "it is a data set: use the environments of `llmzoo info --family math`",
     "eval": "it is a data set for evaluation",
     "logic": "it is a data set",
     "qa": "it is a data set",

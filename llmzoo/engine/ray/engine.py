@@ -208,7 +208,7 @@ class RayEngine:
         self.rollouts.forget()
         self._batches.clear()
         self._calls.until(self._idle)
-        self.learner.load_state_dict(next(iter(self.updates.values())).learner_state)
+        self.learner.plan.load_state_dict(next(iter(self.updates.values())).learner_state)
         self._current = True
         self._versions.clear()
         for age in range(self._lag, 0, -1):

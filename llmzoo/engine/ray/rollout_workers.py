@@ -81,8 +81,8 @@ class RolloutWorker:
         ):
             policy.reseed(seed)
         torch.manual_seed(request["seed"])
-        self.learner.load_state_dict(request["learner"])
-        self.learner.skip(request["before"])
+        self.learner.plan.load_state_dict(request["learner"])
+        self.learner.plan.skip(request["before"])
         clock = RolloutClock()
         tokens = self._count_tokens()
         batch = play_rollouts(
@@ -105,7 +105,7 @@ class RolloutWorker:
             agent: self.players[self.names[id(policy)]] if id(policy) in self.names else policy
             for agent, policy in self.agent_policies.items()
         }
-        return dict(self.learner.players(agent_policies))
+        return dict(self.learner.plan.players(agent_policies))
 
     def _count_tokens(self) -> int:
         """Sampled so far by the policies that learn and their players."""
@@ -305,8 +305,8 @@ class BatchRollout:
         self._begin(seeds)
 
     def _begin(self, seeds: Sequence[int]) -> None:
-        request = {**self._request, "learner": self._learner.state_dict()}
-        self._learner.skip(seeds)
+        request = {**self._request, "learner": self._learner.plan.state_dict()}
+        self._learner.plan.skip(seeds)
         self.played_seeds += seeds
         self._order = RolloutOrder(
             seeds=seeds,

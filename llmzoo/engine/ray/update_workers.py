@@ -103,7 +103,7 @@ class UpdateWorker:
             for policy_name, policy in self.learning.items():
                 load_tensors(policy, tensor_io.load(folder, weights.weights_file_name(policy_name)))
             self.updater.load(folder)
-        return {"learner": self.learner.state_dict()}, self._playing()
+        return {"learner": self.learner.plan.state_dict()}, self._playing()
 
     @returns_report(arrays=2)
     def update(self, request_json: str, batch: bytes) -> tuple[Report, Bytes, Bytes]:
@@ -113,7 +113,7 @@ class UpdateWorker:
         were ``played`` for the batch, and whether to ``keep`` the state, which is otherwise empty.
         """
         request: dict[str, Any] = json.loads(request_json)
-        self.learner.skip(request["played"])
+        self.learner.plan.skip(request["played"])
         torch.manual_seed(request["seed"])
         rollouts = wire.load(batch)
         metrics = self.updater.update(rollouts, seed=request["step"])
@@ -146,7 +146,7 @@ class UpdateWorker:
 
     def _check_players(self) -> None:
         """Refuse an updater whose players differ from those in the rollout workers."""
-        rollout_players = self.learner.players(self.agent_policies)
+        rollout_players = self.learner.plan.players(self.agent_policies)
         for policy in self.learning.values():
             for agent in self._agents_of(policy):
                 own_player = self.updater.players()[agent]

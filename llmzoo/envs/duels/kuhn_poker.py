@@ -29,7 +29,7 @@ answer, and `forfeit` -2 for the second one in a turn, which ends the game witho
 calls with a queen with probability 2/3; `player_1` bets a jack with probability 1/3 and calls with a queen with
 probability 1/3. `player_0` then loses 1/18 of a chip a game on average, against any `player_1` that does not play a move
 which an equilibrium excludes. The exact exploitability of any policy is measured by
-[`llmzoo exploit`](../leagues.md).
+[`llmzoo eval exploit`](../leagues.md).
 
 Source: H. W. Kuhn, "A simplified two-person poker", 1950. The rules agree with OpenSpiel's `kuhn_poker`
 ([arXiv 1908.09453](https://arxiv.org/abs/1908.09453)) move by move.

@@ -28,7 +28,7 @@ for the second one in a turn, which ends the game without a winner.
 
 **The scripted expert** plays the average strategy of 200 iterations of CFR+ ([arXiv
 1407.5042](https://arxiv.org/abs/1407.5042)), found at its first move in a second. The exact
-exploitability of any policy is measured by [`llmzoo exploit`](../leagues.md).
+exploitability of any policy is measured by [`llmzoo eval exploit`](../leagues.md).
 
 Source: Southey et al., "Bayes' bluff: opponent modelling in poker", 2005
 ([arXiv 1207.1411](https://arxiv.org/abs/1207.1411)). The rules agree with OpenSpiel's `leduc_poker`

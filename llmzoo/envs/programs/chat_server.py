@@ -123,7 +123,7 @@ class ChatServer:
         )
         self._server = _Server(config)
         self._thread = threading.Thread(
-            target=lambda: self._server.run([listening]), name="llmzoo gateway", daemon=True
+            target=lambda: self._server.run([listening]), name="llmzoo serve gateway", daemon=True
         )
         self._thread.start()
         ends = time.monotonic() + _STARTS_IN_SECONDS

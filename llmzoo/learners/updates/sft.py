@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pettingzoo import AECEnv
 from torch import Tensor
 
 from llmzoo.distributed import ranks
@@ -29,6 +30,8 @@ from llmzoo.policies import expert, mixture, noisy_expert
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Decision, Episode, episode_rows, trajectories
+from llmzoo.rollout.plans import RolloutPlan
+from llmzoo.rollout.scheduler import Rollout
 
 _SCRIPTED = {
     "expert": lambda config: expert(),
@@ -45,7 +48,7 @@ def demonstration_policies(
     return dict.fromkeys(agent_policies, player(config)) if player else agent_policies
 
 
-class Demonstrations:
+class Demonstrations(RolloutPlan):
     """The episodes of a file of trajectories or of whole episodes, repeated, in an order that
     ``seed`` fixes for each repetition."""
 
@@ -56,6 +59,15 @@ class Demonstrations:
             self.episodes = trajectories.to_episodes(trajectories.load(source))
         self.taken = 0
         self.seed: int | None = None
+
+    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
+        return _replay(
+            self.next_episode(seed)
+        )  # taken now, so that rollouts get the episodes in order
+
+    def skip(self, seeds: Sequence[int]) -> None:
+        for seed in seeds:
+            self.next_episode(seed)
 
     def next_episode(self, seed: int) -> Episode:
         """The next episode. The ``seed`` of the first call fixes the order."""
@@ -68,11 +80,10 @@ class Demonstrations:
         return self.episodes[order[position]]
 
     def state_dict(self) -> dict[str, Any]:
-        """The number of episodes taken, and the seed of the order."""
+        """The number of episodes taken, and the seed that fixes their order."""
         return {"taken": self.taken, "seed": self.seed}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state_dict` returned."""
         self.taken, self.seed = state["taken"], state["seed"]
 
     def check(self, agents: Sequence[str]) -> None:
@@ -84,6 +95,11 @@ class Demonstrations:
                 f"the trajectories are of the agents {', '.join(sorted(named))}; "
                 f"there is no agent {unknown[0]!r} among {', '.join(agents)}"
             )
+
+
+def _replay(episode: Episode) -> Rollout:
+    yield from ()  # no policy is called
+    return Batch.from_episode(episode)
 
 
 def imitation_loss(

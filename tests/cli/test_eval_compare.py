@@ -1,4 +1,4 @@
-"""``llmzoo compare``: the tables, the object, the picture, and what it refuses."""
+"""``llmzoo eval compare``: the tables, the object, the picture, and what it refuses."""
 
 import json
 import sys
@@ -18,7 +18,7 @@ def evaluated(tmp_path, monkeypatch):
 
 
 def test_two_evaluations_are_compared(llmzoo, evaluated):
-    said = llmzoo("compare", *evaluated, "--plot", "compared.svg")
+    said = llmzoo("eval", "compare", *evaluated, "--plot", "compared.svg")
     assert said.code == 0
     assert "100.0%" in said.out
     assert all(name in said.out for name in evaluated)
@@ -27,7 +27,7 @@ def test_two_evaluations_are_compared(llmzoo, evaluated):
 
 
 def test_programs_get_one_object(llmzoo, evaluated):
-    said = llmzoo("compare", *evaluated, "--json")
+    said = llmzoo("eval", "compare", *evaluated, "--json")
     found = json.loads(said.out)
     assert said.code == 0
     (pair,) = found["pairs"]
@@ -35,12 +35,12 @@ def test_programs_get_one_object(llmzoo, evaluated):
 
 
 def test_arguments_that_differ_are_named(llmzoo, evaluated):
-    assert "note:" not in llmzoo("compare", *evaluated).out
+    assert "note:" not in llmzoo("eval", "compare", *evaluated).out
     evaluate("sudoku_v0", "expert", tasks=8, env_args={"max_turns": 2}, out="shorter")
-    said = llmzoo("compare", "expert", "shorter")
+    said = llmzoo("eval", "compare", "expert", "shorter")
     assert said.code == 0
     assert "note: the environments differ in max_turns: default in expert, 2 in shorter" in said.out
-    found = json.loads(llmzoo("compare", "expert", "shorter", "--json").out)
+    found = json.loads(llmzoo("eval", "compare", "expert", "shorter", "--json").out)
     assert found["differ"] == {"max_turns": {"expert": None, "shorter": 2}}
 
 
@@ -52,13 +52,13 @@ def test_arguments_that_differ_are_named(llmzoo, evaluated):
     ],
 )
 def test_what_is_refused(llmzoo, evaluated, argv, told):
-    said = llmzoo("compare", *evaluated, *argv)
+    said = llmzoo("eval", "compare", *evaluated, *argv)
     assert (said.code, said.out) == (2, "")
     assert told in said.err
 
 
 def test_a_picture_needs_the_extra(llmzoo, evaluated, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    said = llmzoo("compare", *evaluated, "--plot", "compared.png")
+    said = llmzoo("eval", "compare", *evaluated, "--plot", "compared.png")
     assert said.code == 2
     assert "llmzoo-marl[train]" in said.err

@@ -1,4 +1,4 @@
-"""``llmzoo league``"""
+"""``llmzoo eval league``"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from llmzoo.runs.trust import check_environment
 
 
 @dataclass(frozen=True, kw_only=True)
-class LeagueOptions(PromptOptions, SamplingOptions):
+class EvalLeagueOptions(PromptOptions, SamplingOptions):
     """Let players meet in all pairs, in both positions and on the same deals; rate them.
 
     The same command resumes a league that was interrupted. At most two models are in memory.
@@ -47,11 +47,11 @@ class LeagueOptions(PromptOptions, SamplingOptions):
     """
 
     POSITIONAL = ("players",)
-    USAGE = "llmzoo league PLAYER [PLAYER...] [options]"
+    USAGE = "llmzoo eval league PLAYER [PLAYER...] [options]"
     EXAMPLES = (
-        "llmzoo league runs/kuhn_poker",
-        "llmzoo league expert noisy_expert random --env tic_tac_toe_v0 --deals 50 --out runs/league",
-        "llmzoo league runs/first runs/second/opponents expert --out runs/league --json",
+        "llmzoo eval league runs/kuhn_poker",
+        "llmzoo eval league expert noisy_expert random --env tic_tac_toe_v0 --deals 50 --out runs/league",
+        "llmzoo eval league runs/first runs/second/opponents expert --out runs/league --json",
     )
 
     players: list[str] = field(default_factory=list)
@@ -68,9 +68,9 @@ class LeagueOptions(PromptOptions, SamplingOptions):
 
 
 def run(argv: Sequence[str]) -> None:
-    options = LeagueOptions(**parse_options("league", argv, LeagueOptions))
+    options = EvalLeagueOptions(**parse_options("eval league", argv, EvalLeagueOptions))
     if not options.players:
-        raise ConfigError(f"name at least two players, or a run folder: {LeagueOptions.USAGE}")
+        raise ConfigError(f"name at least two players, or a run folder: {EvalLeagueOptions.USAGE}")
     names = expand_names(options.players, options.snapshots)
     env, env_args = _resolve_env(options, names)
     out = _output_folder(options, names)
@@ -82,7 +82,7 @@ def run(argv: Sequence[str]) -> None:
     try:
         from llmzoo.report.league import save_league_plots
     except ModuleNotFoundError as error:
-        raise MissingExtraError("llmzoo league", "train", error.name) from error
+        raise MissingExtraError("llmzoo eval league", "train", error.name) from error
     total = len(names) * (len(names) - 1) * options.deals
     with redirect_stdout_to_stderr(), show_progress("games", total, quiet=options.quiet) as ended:
         result = league(
@@ -111,7 +111,7 @@ def run(argv: Sequence[str]) -> None:
     print(f"written to {out}", file=sys.stderr)
 
 
-def _resolve_env(options: LeagueOptions, names: Sequence[str]) -> tuple[str, dict[str, Any]]:
+def _resolve_env(options: EvalLeagueOptions, names: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """The environment, given or that of the runs, and its checked arguments."""
     runs = dict.fromkeys(run for name in names if (run := run_models.find_run(name)) is not None)
     saved = {run: run_folder.require_config(run, "env") for run in runs}
@@ -148,7 +148,7 @@ def _run_env_args(config: Mapping[str, Any], given: Mapping[str, Any]) -> dict[s
     return {name: args[name] for name in args if name != "split" and name not in given}
 
 
-def _output_folder(options: LeagueOptions, names: Sequence[str]) -> Path:
+def _output_folder(options: EvalLeagueOptions, names: Sequence[str]) -> Path:
     if options.out is not None:
         return Path(options.out)
     runs = {run.resolve(): run for name in names if (run := run_models.find_run(name)) is not None}

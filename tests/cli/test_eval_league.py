@@ -1,4 +1,4 @@
-"""llmzoo league: what it prints, what it leaves, and what it refuses."""
+"""llmzoo eval league: what it prints, what it leaves, and what it refuses."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ PLAYERS = ("expert", "noisy_expert", "random")
 @pytest.mark.slow
 def test_a_table_and_its_files(llmzoo, tmp_path):
     command = (
+        "eval",
         "league",
         *PLAYERS,
         "--env",
@@ -24,7 +25,7 @@ def test_a_table_and_its_files(llmzoo, tmp_path):
     said = llmzoo(*command)
     assert said.code == 0
     rows = [line for line in said.out.splitlines() if "%" in line and "rating" not in line]
-    assert [name for row in rows for name in PLAYERS if name in row] == [*PLAYERS]
+    assert [name for row in rows for name in PLAYERS if name in row.split()] == [*PLAYERS]
     assert "note: 6 distinct deals are few" in said.err
     names = {path.name for path in (tmp_path / "l").iterdir()}
     assert names == {
@@ -64,7 +65,7 @@ def runs(model_folder, tmp_path_factory):
 
 @pytest.mark.slow
 def test_a_run_folder_is_enough(llmzoo, runs):
-    said = llmzoo("league", runs / "one", "--deals", "2", "--json")
+    said = llmzoo("eval", "league", runs / "one", "--deals", "2", "--json")
     assert said.code == 0
     found = json.loads(said.out)
     assert [player["name"] for player in found["players"]] == ["one@0", "one@1", "one@2"]
@@ -83,6 +84,7 @@ def test_a_run_folder_is_enough(llmzoo, runs):
 @pytest.mark.slow
 def test_runs_of_several_settings(llmzoo, runs, tmp_path):
     two = (
+        "eval",
         "league",
         runs / "one",
         runs / "other",
@@ -102,7 +104,7 @@ def test_runs_of_several_settings(llmzoo, runs, tmp_path):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ([], "name at least two players, or a run folder: llmzoo league PLAYER"),
+        ([], "name at least two players, or a run folder: llmzoo eval league PLAYER"),
         (["expert", "--env", "kuhn_poker_v0"], "expert alone: name more, such as expert"),
         (["expert", "noisy_expert"], "give --env ID: there is no run"),
         (["expert", "noisy_expert", "--env", "kuhn_pokr_v0"], "Did you mean 'kuhn_poker_v0'?"),
@@ -143,7 +145,7 @@ def test_runs_of_several_settings(llmzoo, runs, tmp_path):
 )
 def test_what_is_refused(llmzoo, options, match, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    said = llmzoo("league", *options)
+    said = llmzoo("eval", "league", *options)
     assert said.code == 2
     assert match in said.err
     assert said.err.count("\n") == 1
@@ -152,8 +154,8 @@ def test_what_is_refused(llmzoo, options, match, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_run_without_what_a_league_needs(llmzoo, runs, tmp_path):
-    said = llmzoo("league", runs)
+    said = llmzoo("eval", "league", runs)
     assert said.code == 2
     assert (runs / "one").is_dir()
-    said = llmzoo("league", runs / "one", "--snapshots", "1")
+    said = llmzoo("eval", "league", runs / "one", "--snapshots", "1")
     assert "snapshots must be at least 2" in said.err

@@ -1,4 +1,4 @@
-"""``llmzoo list``"""
+"""``llmzoo info``: the lists of environments and learners."""
 
 import json
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 
 def test_json_is_the_contract(llmzoo):
-    said = llmzoo("list", "--json")
+    said = llmzoo("info", "--json")
     result = json.loads(said.out)
     assert said.code == 0
     assert said.err == ""
@@ -18,9 +18,9 @@ def test_json_is_the_contract(llmzoo):
 
 
 def test_a_family(llmzoo):
-    result = json.loads(llmzoo("list", "--family", "games", "--json").out)
+    result = json.loads(llmzoo("info", "--family", "games", "--json").out)
     assert {entry["family"] for entry in result} == {"games"}
-    said = llmzoo("list", "--family", "gaems")
+    said = llmzoo("info", "--family", "gaems")
     assert said.code == 2
     assert "Did you mean 'games'?" in said.err
 
@@ -28,22 +28,22 @@ def test_a_family(llmzoo):
 def test_learners(llmzoo):
     result = {
         row["name"]: row["summary"]
-        for row in json.loads(llmzoo("list", "--learners", "--json").out)
+        for row in json.loads(llmzoo("info", "--learners", "--json").out)
     }
     assert result["magrpo"] == "Credit: the return minus the group's mean return."
     assert set(result) >= {"at_grpo", "ippo", "sft", "dpo"}
-    assert "group's mean return" in llmzoo("list", "--learners").out
-    assert llmzoo("list", "--learners", "--family", "games").code == 2
+    assert "group's mean return" in llmzoo("info", "--learners").out
+    assert llmzoo("info", "--learners", "--family", "games").code == 2
 
 
 def test_a_table_for_people(llmzoo):
-    said = llmzoo("list").out
+    said = llmzoo("info").out
     assert "plan_path_v0" in said
     assert "at_grpo" in said
 
 
 def test_families_stand_together(llmzoo):
-    rows = [line.split("│")[1:3] for line in llmzoo("list").out.splitlines() if "_v0" in line]
+    rows = [line.split("│")[1:3] for line in llmzoo("info").out.splitlines() if "_v0" in line]
     named = [family.strip() for family, _ in rows if family.strip()]
     families = [
         "building",
@@ -62,7 +62,7 @@ def test_families_stand_together(llmzoo):
 
 
 def test_a_reader_who_stops_reading_is_no_error():
-    command = [sys.executable, "-m", "llmzoo", "list"]
+    command = [sys.executable, "-m", "llmzoo", "info"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert process.stderr.read() == b""

@@ -1,4 +1,4 @@
-"""``llmzoo compare``"""
+"""``llmzoo eval compare``"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from llmzoo.report import compare
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareOptions(CommandOptions):
+class EvalCompareOptions(CommandOptions):
     """Compare evaluations of the same tasks: paired tests of success, intervals of returns.
 
     Args:
@@ -24,10 +24,10 @@ class CompareOptions(CommandOptions):
     """
 
     POSITIONAL = ("evaluations",)
-    USAGE = "llmzoo compare A B [C...] [options]"
+    USAGE = "llmzoo eval compare A B [C...] [options]"
     EXAMPLES = (
-        "llmzoo compare evals/tiny runs/first",
-        "llmzoo compare evals/tiny evals/smollm2 evals/expert --plot compared.png --json",
+        "llmzoo eval compare evals/tiny runs/first",
+        "llmzoo eval compare evals/tiny evals/smollm2 evals/expert --plot compared.png --json",
     )
 
     evaluations: list[str] = field(default_factory=list)
@@ -36,7 +36,7 @@ class CompareOptions(CommandOptions):
 
 
 def run(argv: Sequence[str]) -> None:
-    options = CompareOptions(**parse_options("compare", argv, CompareOptions))
+    options = EvalCompareOptions(**parse_options("eval compare", argv, EvalCompareOptions))
     if options.plot is not None and Path(options.plot).suffix not in (".png", ".svg"):
         raise ConfigError(f"--plot must end in .png or .svg, got {options.plot}")
     repeated = [name for name in options.evaluations if options.evaluations.count(name) > 1]
@@ -47,7 +47,7 @@ def run(argv: Sequence[str]) -> None:
         try:
             compare.plot_rates(result, Path(options.plot))
         except ModuleNotFoundError as error:
-            raise MissingExtraError("llmzoo compare --plot", "train", error.name) from error
+            raise MissingExtraError("llmzoo eval compare --plot", "train", error.name) from error
     if options.json:
         print_json(result.to_dict())
         return

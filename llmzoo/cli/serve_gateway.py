@@ -1,4 +1,4 @@
-"""``llmzoo gateway``"""
+"""``llmzoo serve gateway``"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _GRACE_S = 5  # seconds that running calls have to end
 
 
 @dataclass(frozen=True, kw_only=True)
-class GatewayOptions(PromptOptions, SamplingOptions):
+class ServeGatewayOptions(PromptOptions, SamplingOptions):
     """Answer programs that run elsewhere, over OpenAI's API, and record what the policies sample.
 
     A program calls POST /episodes/ID/v1/chat/completions with an agent as the model, and ends its
@@ -50,8 +50,8 @@ class GatewayOptions(PromptOptions, SamplingOptions):
     """
 
     EXAMPLES = (
-        "llmzoo gateway --agents caller_0,echo_1 --policy tiny --out runs/gateway",
-        "llmzoo gateway --agents a_0,b_1 --policy tiny --agent.b_1.policy runs/magrpo --out runs/pair",
+        "llmzoo serve gateway --agents caller_0,echo_1 --policy tiny --out runs/gateway",
+        "llmzoo serve gateway --agents a_0,b_1 --policy tiny --agent.b_1.policy runs/magrpo --out runs/pair",
     )
 
     agents: str | Sequence[str]
@@ -71,7 +71,7 @@ class GatewayOptions(PromptOptions, SamplingOptions):
 
 
 def run(argv: Sequence[str]) -> None:
-    options = GatewayOptions(**parse_options("gateway", argv, GatewayOptions))
+    options = ServeGatewayOptions(**parse_options("serve gateway", argv, ServeGatewayOptions))
     agents = _parse_agents(options)
     agent_args = check_agent_args(options.agent_args)
     if not options.idle_s > 0 or options.max_episodes < 1:
@@ -122,7 +122,7 @@ def run(argv: Sequence[str]) -> None:
     print("llmzoo: the gateway has ended", file=sys.stderr)
 
 
-def _parse_agents(options: GatewayOptions) -> list[str]:
+def _parse_agents(options: ServeGatewayOptions) -> list[str]:
     agents = parse_names(options.agents)
     if not agents or len(set(agents)) < len(agents) or not all(map(is_name, agents)):
         raise ConfigError(
@@ -131,7 +131,7 @@ def _parse_agents(options: GatewayOptions) -> list[str]:
     return agents
 
 
-def _record_config(options: GatewayOptions, agents: Sequence[str]) -> dict[str, Any]:
+def _record_config(options: ServeGatewayOptions, agents: Sequence[str]) -> dict[str, Any]:
     """What answers: a record that is resumed has the same."""
     return {
         "agents": list(agents),
@@ -146,7 +146,7 @@ def _record_config(options: GatewayOptions, agents: Sequence[str]) -> dict[str, 
 
 
 def _announce(
-    options: GatewayOptions, agents: Sequence[str], address: str, port: int, token: str | None
+    options: ServeGatewayOptions, agents: Sequence[str], address: str, port: int, token: str | None
 ) -> None:
     """Say where the server is, and where its token."""
     from llmzoo.serve import tokens

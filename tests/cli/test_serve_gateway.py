@@ -1,4 +1,4 @@
-"""``llmzoo gateway`` in a process of its own, with the commands and the program of docs/programs.md."""
+"""``llmzoo serve gateway`` in a process of its own, with the commands and the program of docs/programs.md."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def serving(tmp_path, *options, **variables):
     """The process of a gateway, and what it printed first."""
     environment = {k: v for k, v in os.environ.items() if k != "LLMZOO_TOKEN"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "llmzoo", "gateway", *options],
+        [sys.executable, "-m", "llmzoo", "serve", "gateway", *options],
         cwd=tmp_path,
         env={**environment, "XDG_CACHE_HOME": str(tmp_path / "cache"), **variables},
         stdout=subprocess.PIPE,
@@ -62,7 +62,7 @@ def test_the_page(tmp_path, monkeypatch):
     """Its gateway serves its program, Ctrl-C ends it, and its training reads the record."""
     monkeypatch.chdir(tmp_path)
     (program,) = (b for b in re.findall(r"^```text\n(.*?)^```", SECTION, re.M | re.S))
-    given = [*SERVE[2:], "--port", "0", "--json"]
+    given = [*SERVE[3:], "--port", "0", "--json"]
     with serving(tmp_path, *given) as (process, line):
         said, token = told(line)
         assert said["agents"] == ["caller_0", "echo_1"]
@@ -134,7 +134,7 @@ def test_a_record_is_resumed_and_the_token_is_given(tmp_path):
 def test_mistakes(llmzoo, tmp_path, monkeypatch, options, why):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("LLMZOO_TOKEN", raising=False)
-    said = llmzoo("gateway", "--agents", "a_0", "--out", tmp_path / "kept", *options)
+    said = llmzoo("serve", "gateway", "--agents", "a_0", "--out", tmp_path / "kept", *options)
     assert (said.code, why in said.err) == (2, True), said.err
     assert not (tmp_path / "kept" / "episodes.jsonl").exists()
     left = tmp_path / "cache" / "llmzoo" / "tokens"
@@ -144,9 +144,11 @@ def test_mistakes(llmzoo, tmp_path, monkeypatch, options, why):
 def test_a_taken_port_and_a_taken_folder(llmzoo, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        said = llmzoo("gateway", "--agents", "a_0", "--out", tmp_path / "kept", "--port", port)
+        said = llmzoo(
+            "serve", "gateway", "--agents", "a_0", "--out", tmp_path / "kept", "--port", port
+        )
     assert (said.code, "Address already in use" in said.err) == (2, True)
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "config.json").write_text("{}")
-    said = llmzoo("gateway", "--agents", "a_0", "--out", tmp_path / "kept", "--port", 0)
+    said = llmzoo("serve", "gateway", "--agents", "a_0", "--out", tmp_path / "kept", "--port", 0)
     assert (said.code, "already holds a run" in said.err) == (2, True)

@@ -1,4 +1,4 @@
-"""``llmzoo validate``"""
+"""``llmzoo check tasks``"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from llmzoo.evaluation.validation import KINDS, validate
 
 
 @dataclass(frozen=True, kw_only=True)
-class ValidateOptions(CommandOptions):
+class CheckTasksOptions(CommandOptions):
     """Look for what is wrong with a set of tasks: bad records, references that fail, wrong answers that
     pass, duplicates, and test tasks that stand in the training split too.
 
@@ -33,10 +33,10 @@ class ValidateOptions(CommandOptions):
     """
 
     POSITIONAL = ("env",)
-    USAGE = "llmzoo validate ENV [options]"
+    USAGE = "llmzoo check tasks ENV [options]"
     EXAMPLES = (
-        "llmzoo validate coop_functions_v0",
-        "llmzoo validate mbpp_v0 --source my_problems.jsonl",
+        "llmzoo check tasks coop_functions_v0",
+        "llmzoo check tasks mbpp_v0 --source my_problems.jsonl",
     )
 
     env: str
@@ -47,9 +47,9 @@ class ValidateOptions(CommandOptions):
 
 
 def run(argv: Sequence[str]) -> int:
-    options = ValidateOptions(**parse_options("validate", argv, ValidateOptions))
+    options = CheckTasksOptions(**parse_options("check tasks", argv, CheckTasksOptions))
     env_args = dict(
-        check_env_args(options.env, options.env_args, split="validate plays all splits")
+        check_env_args(options.env, options.env_args, split="check tasks plays all splits")
     )
     if options.tasks == "all":
         all_tasks_env = registry.make(options.env, **env_args, split="all")

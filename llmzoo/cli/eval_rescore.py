@@ -1,4 +1,4 @@
-"""``llmzoo rescore``"""
+"""``llmzoo eval rescore``"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from llmzoo.records.episode_rows import read_rows
 
 
 @dataclass(frozen=True, kw_only=True)
-class RescoreOptions(CommandOptions):
+class EvalRescoreOptions(CommandOptions):
     """Judge the answers that an evaluation kept with today's rewards; list every change.
 
     Exits with 1 if an episode's success or return is another than it was.
@@ -29,8 +29,8 @@ class RescoreOptions(CommandOptions):
     """
 
     POSITIONAL = ("folder",)
-    USAGE = "llmzoo rescore FOLDER [options]"
-    EXAMPLES = ("llmzoo rescore evals/tiny",)
+    USAGE = "llmzoo eval rescore FOLDER [options]"
+    EXAMPLES = ("llmzoo eval rescore evals/tiny",)
 
     folder: str
     env: str | None = None
@@ -40,7 +40,7 @@ class RescoreOptions(CommandOptions):
 
 
 def run(argv: Sequence[str]) -> int:
-    options = RescoreOptions(**parse_options("rescore", argv, RescoreOptions))
+    options = EvalRescoreOptions(**parse_options("eval rescore", argv, EvalRescoreOptions))
     add_cwd_to_path(options.env or "")
     total = sum(1 for _ in read_rows(Path(options.folder)))
     with (

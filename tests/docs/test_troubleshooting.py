@@ -58,17 +58,17 @@ def _(tmp_path, monkeypatch):
     make_client(Endpoint(model="m"))
 
 
-@provokes("A name is not known")
+@provokes("An unknown name")
 def _(tmp_path, monkeypatch):
     llmzoo.make("sudoku")
 
 
-@provokes("A path to code of yours leads nowhere")
+@provokes("A path to your own code is not found")
 def _(tmp_path, monkeypatch):
     spec("my_games:Sums")
 
 
-@provokes("A group of one")
+@provokes("A group of one completion")
 def _(tmp_path, monkeypatch):
     MAGRPO(MAGRPO.Config(group_size=1))
 
@@ -78,7 +78,7 @@ def _(tmp_path, monkeypatch):
     FitConfig(lora_args={"r": 4})
 
 
-@provokes("A list that is a word")
+@provokes("A word where a list is expected")
 def _(tmp_path, monkeypatch):
     FitConfig(trackers="wandb")
 
@@ -108,14 +108,14 @@ def _(tmp_path, monkeypatch):
     TextEnv(["a_0"]).expert("a_0")
 
 
-@provokes("An action that is no text")
+@provokes("An action that is not a string")
 def _(tmp_path, monkeypatch):
     env = llmzoo.make("sudoku_v0")
     env.reset(seed=0)
     env.step(3)
 
 
-@provokes("The folder holds a run")
+@provokes("The folder already contains a run")
 def _(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for _ in range(2):
@@ -136,7 +136,7 @@ def _(tmp_path, monkeypatch):
     prepare(Path("runs/first"), {}, resume=True)
 
 
-@provokes("Another process writes in the run folder")
+@provokes("Another process is writing to the run folder")
 def _(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("os.getpid", lambda: 4711)
@@ -148,7 +148,7 @@ def _(tmp_path, monkeypatch):
         pass
 
 
-@provokes("A run folder holds a link")
+@provokes("A run folder contains a link")
 def _(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("runs/first").mkdir(parents=True)

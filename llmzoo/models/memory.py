@@ -1,6 +1,6 @@
 """How much an update reads at once, and what torch's out-of-memory error on a GPU says of it.
 
-Sampling is bounded in :meth:`llmzoo.policies.transformers.TransformersPolicy.respond_jointly`: by
+Sampling is bounded in :mod:`llmzoo.policies.sampling_passes`: by
 ``max_rows``, which is lowered where it does not fit, and by the tokens of the prompts. Static steps on a
 GPU (:mod:`.static_rows`, :mod:`.step_pool`) are bounded by the shares below.
 """

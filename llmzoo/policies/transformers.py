@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import torch
@@ -24,13 +21,11 @@ from llmzoo.errors import (
     CheckpointError,
     ConfigError,
     LlmzooError,
-    MaxRowsWarning,
-    OutOfMemoryError,
 )
-from llmzoo.models import attention, lora, step_pool
+from llmzoo.models import attention, lora
 from llmzoo.models.compiling import Compile, should_compile
 from llmzoo.models.cpu_contention import warn_if_cpu_contended
-from llmzoo.models.decode import OnFinished, SampledTokens, Sampler, sample
+from llmzoo.models.decode import SampledTokens, Sampler
 from llmzoo.models.devices import resolve_device
 from llmzoo.models.divergence import DistillationTarget
 from llmzoo.models.likelihood import Likelihood, last_states, likelihood
@@ -45,9 +40,8 @@ from llmzoo.models.loading import (
     resolve_source,
     save_sharded,
 )
-from llmzoo.models.memory import explain_out_of_memory, microbatch_tokens
+from llmzoo.models.memory import microbatch_tokens
 from llmzoo.models.model_catalog import TINY
-from llmzoo.models.packing import split_into_packs
 from llmzoo.models.precision import (
     Precision,
     autocast,
@@ -66,18 +60,12 @@ from llmzoo.policies.base import (
 )
 from llmzoo.policies.histories import Histories
 from llmzoo.policies.prompts import PromptFormatter
+from llmzoo.policies.sampling_passes import sample_in_passes
 from llmzoo.policies.settings import Chat, Sampling, SamplingPolicy
 from llmzoo.records import Completion, Group
 from llmzoo.spaces import Conversation
 
 __all__ = ["TINY_FOLDER", "TransformersPolicy", "hide_progress_bars"]
-
-# read in one pass: their keys and values stay in memory, 3 GB for a model of 135 million weights
-_PROMPT_TOKENS_PER_PASS = 2**16
-_MAX_ROWS_HINT = (
-    "max_rows is an option of TransformersPolicy. In a run, lower max_new_tokens, episodes_per_step "
-    "or the learner's group_size."
-)
 
 
 class TransformersPolicy(StreamingPolicy, SamplingPolicy):
@@ -328,7 +316,7 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
                 ]
                 on_complete(i, answers[i])
 
-            TransformersPolicy._sample(
+            sample_in_passes(
                 [policies[i] for i in indices],
                 [prompts[i] for i in indices],
                 group_size,
@@ -554,85 +542,6 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
         ):
             yield
 
-    @staticmethod
-    def _sample(
-        policies: Sequence[TransformersPolicy],
-        prompts: Sequence[tuple[int, ...]],
-        group_size: int,
-        sampling: Sampling,
-        keys: Sequence[int],
-        greedy: bool,
-        on_finished: OnFinished,
-        cancelled: Sequence[Event | None],
-    ) -> None:
-        """Sample K rows per prompt with the sampler, or else with the model, ``max_rows`` and prompts
-        of :data:`_PROMPT_TOKENS_PER_PASS` at once. Prompts of one adapter are neighbours.
-
-        A prompt's rows are passed to ``on_finished``, with its index, as soon as they are complete or
-        its event in ``cancelled`` is set. Raises :class:`llmzoo.errors.OutOfMemoryError`.
-        """
-        first = policies[0]
-        if first.sampler is not None:
-            batch = first.sampler.sample(prompts, group_size, sampling, keys=keys, greedy=greedy)
-            for n, rows in enumerate(batch):
-                on_finished(n, rows)
-            return
-        at_once = max(1, first.max_rows // group_size)
-        parts = deque(
-            pack[start : start + at_once]
-            for pack in split_into_packs(
-                [len(prompt) for prompt in prompts], _PROMPT_TOKENS_PER_PASS
-            )
-            for start in range(0, len(pack), at_once)
-        )
-        with first.ready():
-            while parts:
-                part = parts.popleft()
-                count, here = len(part) * group_size, slice(part.start, part.stop)
-                adapters = [policy.adapter or "" for policy in policies[here]]
-                names = sorted(set(adapters))
-                finished: list[int] = []
-                try:
-                    with explain_out_of_memory(
-                        "max_rows", count, f"Sampling from {first.name!r}", _MAX_ROWS_HINT
-                    ):
-                        sample(
-                            first.model,
-                            prompts[here],
-                            group_size,
-                            sampling,
-                            eos_ids=first.eos_ids,
-                            pad_id=first.pad_id,
-                            keys=keys[here],
-                            greedy=greedy,
-                            cuda_graphs=first.cuda_graphs,
-                            adapters=names if len(names) > 1 else (),
-                            adapter_of=[names.index(adapter) for adapter in adapters],
-                            has_stopped=first._stop_condition(sampling),
-                            on_finished=partial(
-                                _finish_with_offset, on_finished, part.start, finished
-                            ),
-                            cancelled=_cancellation_check(cancelled[here]),
-                        )
-                except OutOfMemoryError:
-                    # ranks that share weights must make the same passes
-                    if finished or len(part) == 1 or sharding.is_sharded(first.model):
-                        raise
-                    half = len(part) // 2
-                    first._lower_max_rows(count, half * group_size)
-                    parts.extendleft([part[half:], part[:half]])
-
-    def _lower_max_rows(self, count: int, fitting: int) -> None:
-        """Sample fewer rows at once from now on, which changes no completion."""
-        step_pool.drop_idle_steps()
-        self.max_rows = fitting
-        warnings.warn(
-            f"Sampling {count} rows from {self.name!r} at once does not fit into the GPU's memory. "
-            f"max_rows is {fitting} from now on; the completions stay the same.",
-            MaxRowsWarning,
-            stacklevel=2,
-        )
-
     def _recompute_hook(self) -> Callable[[], None] | None:
         """The preparation of a layer's second run under gradient checkpointing; else None."""
         return self.activate if self.gradient_checkpointing else None
@@ -649,7 +558,8 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
                 stacklevel=3,
             )
 
-    def _stop_condition(self, sampling: Sampling) -> Any:
+    def stop_condition(self, sampling: Sampling) -> Callable[[list[int]], bool] | None:
+        """A function that tells from a row's tokens whether a stop string is among the last of them."""
         if not sampling.stop:
             return None
         # a stop string may span tokens, so a window of the last ones is decoded
@@ -697,30 +607,6 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
                 stacklevel=2,
             )
         self.thoughts_unclosed += 1
-
-
-def _finish_with_offset(
-    on_finished: OnFinished,
-    start: int,
-    finished: list[int],
-    number: int,
-    rows: list[SampledTokens],
-) -> None:
-    """Call ``on_finished`` with an index counted over all passes, and note it in ``finished``."""
-    finished.append(start + number)
-    on_finished(start + number, rows)
-
-
-def _cancellation_check(events: Sequence[Event | None]) -> Callable[[int], bool] | None:
-    """A function that tells whether a prompt's event is set; None if no prompt has one."""
-    if all(event is None for event in events):
-        return None
-
-    def is_set(number: int) -> bool:
-        event = events[number]
-        return event is not None and event.is_set()
-
-    return is_set
 
 
 def _context_length(model: PreTrainedModel) -> int:

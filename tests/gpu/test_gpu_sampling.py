@@ -11,7 +11,7 @@ from virtual_gpu import virtual_gpu
 
 from llmzoo.models import decode, static_rows
 from llmzoo.models.sampling import Sampling
-from llmzoo.policies import transformers
+from llmzoo.policies import sampling_passes
 from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.rollout import scheduler
@@ -176,7 +176,7 @@ def test_agents_with_adapters_of_one_model_are_sampled_in_one_call(early, monkey
         return sample(*args, **options)
 
     sample = decode.sample
-    monkeypatch.setattr(transformers, "sample", counted)
+    monkeypatch.setattr(sampling_passes, "sample", counted)
 
     def rollout(number):
         asks = [

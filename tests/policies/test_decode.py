@@ -7,7 +7,7 @@ from float64 import assert_equal
 from tiny_models import group, model, policy, tokenizer
 
 from llmzoo.models.sampling import Sampling
-from llmzoo.policies import transformers
+from llmzoo.policies import sampling_passes
 from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Group
@@ -206,16 +206,16 @@ def test_rows_that_ended_do_not_change_the_others():
 
 def test_long_prompts_are_read_in_several_passes(monkeypatch):
     """The memory of their keys and values is bounded, and answers are those of one pass."""
-    asked, sizes, sample = requests(), [], transformers.sample
+    asked, sizes, sample = requests(), [], sampling_passes.sample
     together = policy().respond(asked, 2)
     most = max(len(completions[0].prompt_ids) for completions in together)
-    monkeypatch.setattr(transformers, "_PROMPT_TOKENS_PER_PASS", most)
+    monkeypatch.setattr(sampling_passes, "PROMPT_TOKENS_PER_PASS", most)
 
     def counted(model, prompts, *args, **options):
         sizes.append(sum(map(len, prompts)))
         return sample(model, prompts, *args, **options)
 
-    monkeypatch.setattr(transformers, "sample", counted)
+    monkeypatch.setattr(sampling_passes, "sample", counted)
     assert [[c.ids for c in k] for k in policy().respond(asked, 2)] == [
         [c.ids for c in k] for k in together
     ]

@@ -98,7 +98,7 @@ def test_answers_that_are_complete_are_not_sampled_again(monkeypatch):
         on_finished(0, [])
         raise torch.OutOfMemoryError(MESSAGE)
 
-    monkeypatch.setattr("llmzoo.policies.transformers.sample", sample)
+    monkeypatch.setattr("llmzoo.policies.sampling_passes.sample", sample)
     asked = [PolicyRequest(agent="a_0", observation=f"up {n}", env=None) for n in range(4)]
     with pytest.raises(OutOfMemoryError, match="Set max_rows to 4 or less"):
         policy().respond(asked, 2)

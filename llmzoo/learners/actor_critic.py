@@ -1,4 +1,4 @@
-"""What PPO and its relatives share: episodes, values, generalised advantages."""
+"""Base of the learners with a critic: they play episodes and compute advantages from a critic's values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from llmzoo.rollout.scheduler import Rollout
 
 
 class ActorCritic(Learner):
-    """Plays plain episodes. A critic's values judge each answer."""
+    """Plays plain episodes. Advantages come from a critic's values."""
 
     Config: ClassVar[type[ActorCriticConfig]] = ActorCriticConfig
     config: ActorCriticConfig
@@ -54,6 +54,6 @@ def _check_state(env: AECEnv) -> None:
         state = None
     if not isinstance(state, str):
         raise ConfigError(
-            f"a central critic reads env.state() as text, which {env} does not have: use ippo or "
+            f"a central critic reads env.state() as text, which {env} does not provide: use ippo or "
             "iac, whose critics read observations"
         )

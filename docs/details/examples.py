@@ -130,7 +130,7 @@ llmzoo.fit(
             Detail(
                 "**No dropout.** Training uses no dropout, and an adapter with dropout is rejected.",
                 "learners/updates/sft.py",
-                '"sft trains with no dropout: leave lora_dropout at 0"',
+                '"sft trains without dropout: set lora_dropout to 0"',
             ),
             TEMPERATURE,
             SCHEDULE,
@@ -220,7 +220,7 @@ llmzoo.fit(
             Detail(
                 "**Order of steps.** All margins of a batch are computed before any policy takes its step.",
                 "learners/updates/dpo.py",
-                "for name, part in parts.items():  # all before anyone's step",
+                "for name, part in parts.items():  # all before any policy's step",
                 (MADPO_STEPS,),
             ),
             Detail(

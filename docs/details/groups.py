@@ -445,7 +445,7 @@ METHODS = {
                 "**Team and local reward.** `team_reward_weight` multiplies the named team reward "
                 "components. A reward without named components is not changed.",
                 "rollout/turn_trees.py",
-                "total = reward + (team_weight - 1.0) * sum(parts[name] for name in team)",
+                "total = reward + (team_weight - 1.0) * sum(components[name] for name in team)",
             ),
             Detail(
                 "**Which completion is carried out.** A random one, so that the prompts of later turns "

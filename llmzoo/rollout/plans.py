@@ -1,4 +1,4 @@
-"""How a learner's rollouts are played, as data: learners with equal plans share a tree."""
+"""Descriptions of rollouts as data: learners with equal plans can share a tree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class RolloutPlan(Protocol):
     """Plays an environment that was just reset."""
 
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
-        """The rollout; it returns a ``Batch``. ``trained``: the agents that learn."""
+        """The rollout; it returns a ``Batch``. ``trained``: the learning agents."""
         ...
 
 

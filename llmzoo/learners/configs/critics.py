@@ -25,7 +25,7 @@ class ActorCriticConfig(SurrogateConfig):
     critic_model: str | None = None  # folder or hub id of a separate critic; None: the actor's
     critic_learning_rate: float | None = None  # None: the actor's rate, or 1e-3 for a head
     value_weight: float = 0.5  # weight of a head's loss, added to the actor's loss
-    value_clip: float | None = 0.2  # clips the change of a value since before the update
+    value_clip: float | None = 0.2  # clipping range of a value's change in one update
     whiten: bool = True  # standardise advantages over a batch's turns, or tokens
     target_kl: float | None = None  # stop training on a batch above this KL per token
 

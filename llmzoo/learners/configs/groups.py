@@ -173,7 +173,7 @@ class OPDConfig(JointConfig):
     teacher: Mapping[str, str] | str | None = None  # model, folder or run; or one per agent
     loss: Literal["reverse_kl", "jsd"] = "reverse_kl"  # on sampled tokens, or distributions
     beta: float | None = None  # for jsd: 0 is KL(teacher || student), 1 the reverse; None: 0.5
-    discount: float = 0.0  # of later tokens in a token's credit, with reverse_kl
+    discount: float = 0.0  # discount of later tokens' credit, with reverse_kl
     reward_weight: float = 0.0  # weight of the return minus its group's mean
     group_size: int = 1
     reduction: Reduction = "token_mean"

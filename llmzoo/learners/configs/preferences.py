@@ -80,13 +80,9 @@ class PreferenceConfig(RowsConfig):
     batch_size: int = 64  # pairs per optimiser step
     microbatch_rows: int = 64  # pairs per forward pass; gradients are accumulated
     beta: float = 0.1  # strength of the implicit KL penalty to the reference
-    loss_type: str | tuple[str, ...] = (
-        "sigmoid"  # TRL's names; loss_weights in trl_args weights them
-    )
+    loss_type: str | tuple[str, ...] = "sigmoid"  # TRL's names; weights: trl_args.loss_weights
     max_update_kl: float | None = None  # largest KL of an update; None: by model (docs/training.md)
-    rounds: int | None = (
-        None  # reference refreshes; 0: every iteration; None: 0, or 1 with preferences
-    )
+    rounds: int | None = None  # references; 0: one per iteration; None: 0, or 1 with preferences
     group_size: int = 4  # K: completions per prompt
     gamma: float = 1.0  # discount per turn of this agent
     expand: int | None = 1  # children of a node that are expanded; None: all (the full tree)
@@ -173,7 +169,8 @@ class DPOConfig(PreferenceConfig):
             )
 
     def update_kl_for(self, parameters: int, *, known_rate: bool) -> float:
-        """As in other learners, but without a default if ``preferences`` is set: the estimate needs sampled completions."""
+        """As in other learners, but without a default if ``preferences`` is set: the estimate needs sampled
+        completions."""
         known = known_rate or self.preferences is not None
         return PreferenceConfig.update_kl_for(self, parameters, known_rate=known)
 

@@ -14,8 +14,8 @@ from . import critics, examples, groups, teachers
 from .parts import PROJECTS, Detail, Method, Reference
 
 PACKAGE = Path(__file__).resolve().parents[2] / "llmzoo"
-_INTRODUCTION = """Choices that the paper leaves open, and deviations from the paper. Each entry links to the line of code and,
-where there is one, to the function of another library that does the same or differs as described. The
+_INTRODUCTION = """Choices that the paper leaves open, and deviations from the paper. Each entry links to the line of
+code and, if there is one, to the function of another library that does the same or differs as described. The
 [library versions](../details/parts.py) are listed in the source."""
 METHODS: dict[str, Method] = {
     name: method

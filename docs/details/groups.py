@@ -20,8 +20,8 @@ from .parts import (
 
 ADVANTAGES = {"A [K]": "advantages"}
 _RETURNS = {
-    "R [K]": "returns of the K completions of one prompt: the sum of the agent's rewards after the completion, discounted "
-    "by gamma once per turn of this agent",
+    "R [K]": "returns of the K completions of one prompt: the sum of the agent's rewards after the completion, "
+    "discounted by gamma once per turn of this agent",
     **ADVANTAGES,
 }
 MASK = {"m [N, C]": "1 on sampled tokens, 0 on padding to C tokens"}

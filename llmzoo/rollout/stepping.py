@@ -131,7 +131,7 @@ def is_success(env: AECEnv, agent: str | None = None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class StepRequest:
-    """A step of ``env``, in place, with the actions of the next agents to act: ``by(env, texts)``."""
+    """A step of ``env``, in place, with the actions of the next agents to act: ``step_fn(env, texts)``."""
 
     env: AECEnv
     texts: tuple[str, ...]
@@ -148,7 +148,7 @@ class RemoteHost(ABC):
 
     @abstractmethod
     def step_all(self, requests: Sequence[StepRequest]) -> list[Any]:
-        """Make all steps, in one call where possible; returns what each ``by`` would return.
+        """Make all steps, in one call where possible; returns what each ``step_fn`` would return.
 
         If steps fail, the others are still made, and the first failure is raised.
         """

@@ -155,6 +155,6 @@ def _attack_message(
     then, now = (f"iterations {part[0].step} to {part[-1].step}" for part in (earlier, newest))
     return (
         f"the return rises while success falls: return {_mean_return(earlier):.3g} and success "
-        f"{_mean_success(earlier):.1%} in {then}, {_mean_return(newest):.3g} and {_mean_success(newest):.1%} in {now}. The "
-        "reward can be obtained without solving the task: read played.jsonl, or run llmzoo report."
+        f"{_mean_success(earlier):.1%} in {then}, {_mean_return(newest):.3g} and {_mean_success(newest):.1%} in {now}. "
+        "The reward can be obtained without solving the task: read played.jsonl, or run llmzoo report."
     )

@@ -21,11 +21,11 @@ class GroupConfig(SurrogateConfig):
     group_size: int = 4  # K: completions per prompt
     gamma: float = 1.0  # discount per turn of this agent
     normalize: Normalize = False  # divide by the group's std; components: each component by its own
-    whiten: bool = False  # then standardise over each policy's batch
-    rewards: tuple[str, ...] = ()  # transform returns first, such as "scale 2"
-    role_baseline: float | None = None  # decay of a mean per role, as baseline (RAE)
-    zero_variance_groups: Literal["keep", "drop", "resample"] = "keep"  # those with equal returns
-    resamples: int = 2  # how often a batch may be extended by zero_variance_groups="resample"
+    whiten: bool = False  # standardise over each policy's batch, after normalize
+    rewards: tuple[str, ...] = ()  # functions applied to the returns, such as "scale 2"
+    role_baseline: float | None = None  # decay of a running mean per role as baseline
+    zero_variance_groups: Literal["keep", "drop", "resample"] = "keep"  # groups with equal returns
+    resamples: int = 2  # how often "resample" may extend a batch
     mask_truncated: bool = False  # leave completions cut off by the token limit out of the loss
     replay: int = 0  # number of earlier batches to train on again; requires clip
 
@@ -99,7 +99,7 @@ class ATGRPOConfig(GroupConfig):
             )
         if self.team_reward_weight != 1.0 and self.normalize == "components":
             raise ConfigError(
-                "normalize='components' removes each component's scale, so team_reward_weight has no effect: leave it at 1"
+                "normalize='components' removes each component's scale: team_reward_weight has no effect, leave it at 1"
             )
         if self.continuations is not None and self.continuations < 1:
             raise ConfigError(f"continuations must be at least 1, got {self.continuations}")

@@ -191,7 +191,7 @@ def test_a_record_of_the_gateway_is_no_evaluation(theirs, llmzoo):
     evaluation(theirs, llmzoo)
     config = Path("kept/config.json")
     config.write_text(json.dumps({"agents": ["a"], "policy": "random"}))
-    assert "holds no evaluation" in llmzoo("rescore", "kept").err
+    assert "contains no evaluation" in llmzoo("rescore", "kept").err
 
 
 def evaluation(theirs: Callable, llmzoo: Callable, **settings: object) -> None:

@@ -368,7 +368,9 @@ def test_a_model_that_is_trained_apart_has_the_teacher_of_its_agent(tmp_path):
 
 def test_a_teacher_that_reads_less_is_refused(tmp_path):
     short = TransformersPolicy(model(max_position_embeddings=128), tokenizer())
-    with pytest.raises(ConfigError, match="reads 128 tokens, and the student 'qwen2' up to 256"):
+    with pytest.raises(
+        ConfigError, match="a context of 128 tokens, and the student 'qwen2' one of 256"
+    ):
         an_engine(policy(), teacher=saved(tmp_path / "short", short))
 
 
@@ -378,7 +380,7 @@ def test_another_teacher_after_resuming_is_refused(tmp_path):
     (tmp_path / "saved").mkdir()
     engine.updater.save(tmp_path / "saved")
     an_engine(policy(), teacher=one).updater.load(tmp_path / "saved")
-    with pytest.raises(CheckpointError, match="'a_0' learns from another teacher"):
+    with pytest.raises(CheckpointError, match="'a_0' has a different teacher"):
         an_engine(policy(), teacher=other).updater.load(tmp_path / "saved")
 
 

@@ -242,7 +242,7 @@ def test_agents_that_share_weights_have_one_optimiser():
 
 
 def test_an_agent_that_does_not_learn_has_no_learner(tmp_path):
-    with pytest.raises(ConfigError, match=r"does not learn.*it has no learner"):
+    with pytest.raises(ConfigError, match=r"does not learn.*leave out learner"):
         fit(
             "magrpo",
             "sudoku_v0",

@@ -353,7 +353,7 @@ def test_a_file_is_read_through_before_any_of_it_comes_again(tmp_path):
 
 def test_a_file_of_other_agents_is_refused(tmp_path):
     source = a_file(tmp_path / "shown.jsonl", 1)
-    with pytest.raises(ConfigError, match="there is no agent 'a_0' among writer_0"):
+    with pytest.raises(ConfigError, match="has writer_0 and no 'a_0'"):
         an_engine(source=source, env=Parity)
 
 

@@ -239,7 +239,7 @@ def test_only_the_policys_own_adapter_learns(checkpointing):
 
 def test_dropout_of_an_adapter_is_refused():
     agents = tiny_models.policy().with_adapters(["a"], lora_dropout=0.1)
-    with pytest.raises(ConfigError, match="no dropout: leave lora_dropout at 0"):
+    with pytest.raises(ConfigError, match="without dropout: set lora_dropout to 0"):
         an_updater(agents["a"])
 
 

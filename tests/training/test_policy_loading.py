@@ -410,7 +410,7 @@ def test_an_endpoint_plays_an_agent_with_its_settings(loaded, monkeypatch):
         ("separate", {"b": {"temperature": True}}, "temperature must be a number"),
         ("separate", {"b": {"temperature": "1e-3"}}, "temperature must be a number"),
         ("separate", {"b": {"top_k": 1.5}}, "top_k must be a whole number"),
-        ("separate", {"b": {"stop": "END"}}, "stop must be a list of non-empty texts, got 'END'"),
+        ("separate", {"b": {"stop": "END"}}, "stop must be a list of texts, got 'END'"),
         ("separate", {"b": {"stop": ["x", ""]}}, "non-empty texts"),
         ("separate", {"b": {"stop": [3]}}, "stop must be a list of non-empty texts"),
         ("separate", {"b": {"temperature": 0}}, "agent 'b': temperature is 0.0001 to 100"),

@@ -1,4 +1,4 @@
-"""Writes the generated pages of docs/: ``python docs/build.py``. A test says when they are stale.
+"""Writes the generated pages of docs/: ``python docs/build.py``. A test fails when they are stale.
 
 Environment pages are the docstrings of the environments' modules; learner pages are the docstrings
 of the learners' modules and classes, the texts in docs/details, and the fields of the configurations.
@@ -24,7 +24,7 @@ DOCS = Path(__file__).parent
 NOTE = "<!-- written by docs/build.py; edit the docstring it comes from -->\n\n"
 # the worked example of learners/index.md
 RETURNS, GREEDY, REDRAWN = (1.0, 0.0, 0.5, 0.5), 0.75, (0.75, 0.0, 0.0, 1.0)
-PARTS = {"right": (1.0, 0.0, 0.0, 0.5), "form": (0.0, 0.0, 0.5, 0.0)}
+COMPONENTS = {"right": (1.0, 0.0, 0.0, 0.5), "form": (0.0, 0.0, 0.5, 0.0)}
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "magrpo": [{}, {"normalize": True}, {"normalize": "components"}],
     "maremax": [{}, {"baseline": "group_max"}],
@@ -49,14 +49,16 @@ def pages() -> dict[str, str]:
 
 def learners_index() -> str:
     return NOTE + _LEARNERS_PAGE.format(
-        groups=_table(["learner", "rollout", "credit", "plays"], _GROUPS),
-        critics=_table(["learner", "critic", "credit", "plays"], _CRITICS),
-        teachers=_table(["learner", "rollout", "credit", "plays"], _TEACHERS),
-        examples=_table(["learner", "learns from", "loss", "plays"], _EXAMPLES),
+        groups=_table(["learner", "rollout", "credit", "agents"], _GROUPS),
+        critics=_table(["learner", "critic", "credit", "agents"], _CRITICS),
+        teachers=_table(["learner", "rollout", "credit", "agents"], _TEACHERS),
+        examples=_table(["learner", "trains on", "loss", "agents"], _EXAMPLES),
         returns=_numbers(RETURNS),
         greedy=GREEDY,
         redrawn=_numbers(REDRAWN),
-        parts=" and ".join(f"`{name}` {_numbers(values)}" for name, values in PARTS.items()),
+        components=" and ".join(
+            f"`{name}` {_numbers(values)}" for name, values in COMPONENTS.items()
+        ),
         worked=_worked_table(),
     )
 
@@ -68,26 +70,26 @@ def _table(head: list[str], rows: dict[str, tuple[str, ...]]) -> str:
 
 
 def _worked_table() -> str:
-    answer = Completion(text="x", prompt_ids=(1,), ids=(2,), logprobs=(-1.0,))
+    completion = Completion(text="x", prompt_ids=(1,), ids=(2,), logprobs=(-1.0,))
     group = Group(
         agent="a_0",
         turn=0,
         key=(0, "a_0"),
         prompt_ids=(1,),
-        completions=(answer,) * len(RETURNS),
+        completions=(completion,) * len(RETURNS),
         returns=RETURNS,
         greedy=GREEDY,
         redrawn=REDRAWN,
-        components={name: ComponentReturns(returns=values) for name, values in PARTS.items()},
+        components={name: ComponentReturns(returns=values) for name, values in COMPONENTS.items()},
     )
-    head = " | ".join(f"answer {k}" for k in range(1, len(RETURNS) + 1))
+    head = " | ".join(f"completion {k}" for k in range(1, len(RETURNS) + 1))
     lines = [f"| learner | {head} |", "|---" * (len(RETURNS) + 1) + "|"]
     for name in _GROUPS:
         cls = learner_class(name)
         for options in VARIANTS.get(name, [{}]):
             (credited,) = cls(cls.Config(**options)).compute_advantages([group])
-            said = ", ".join(f"{key}={value!r}" for key, value in options.items())
-            label = f"`{name}`" + (f" with `{said}`" if said else "")
+            given = ", ".join(f"{key}={value!r}" for key, value in options.items())
+            label = f"`{name}`" + (f" with `{given}`" if given else "")
             numbers = " | ".join(f"{_round(a):g}" for a in credited.advantages.tolist())
             lines.append(f"| {label} | {numbers} |")
     return "\n".join(lines)
@@ -95,7 +97,7 @@ def _worked_table() -> str:
 
 def learner_page(name: str) -> str:
     prose, heading, options = learner_docs(name).partition("## Options\n")
-    last = "[Try it](index.md#try-one). [What it logs](../metrics.md)."
+    last = "[Try it](index.md#try-one). [Logged metrics](../metrics.md)."
     return f"{NOTE}{prose}{details.sections(name)}\n\n{heading}{options}\n\n{last}\n"
 
 
@@ -108,119 +110,119 @@ def _round(value: float) -> float:
 
 
 _GROUPS = {
-    "mareinforce": ("joint tree", "the return", "all agents"),
-    "magrpo": ("joint tree", "return - mean of the group", "all agents"),
-    "marloo": ("joint tree", "return - mean of the others", "all agents"),
-    "maxrl": ("joint tree", "(return - mean) / mean of the group", "all agents"),
-    "ccpo": ("joint tree", "return - return with the agent's other answers", "all agents"),
-    "maremax": ("joint tree", "return - return of the greedy answer", "all agents"),
-    "at_grpo": ("agent-turn tree", "(reward - mean) / standard deviation", "all agents"),
-    "grpo": ("joint tree", "(return - mean) / standard deviation", "one agent alone"),
+    "mareinforce": ("joint tree", "the return", "all"),
+    "magrpo": ("joint tree", "return - group mean", "all"),
+    "marloo": ("joint tree", "return - mean of the other completions", "all"),
+    "maxrl": ("joint tree", "(return - group mean) / group mean", "all"),
+    "ccpo": ("joint tree", "return - mean return with this agent's completion replaced", "all"),
+    "maremax": ("joint tree", "return - return of the greedy completion", "all"),
+    "at_grpo": ("agent-turn tree", "reward - group mean", "all"),
+    "grpo": ("joint tree", "(return - group mean) / group standard deviation", "one"),
 }
 _CRITICS = {
-    "ppo": ("its own", "GAE", "one agent alone"),
-    "ippo": ("of each policy, reads what the agent reads", "GAE", "all agents"),
-    "mappo": ("one, reads the global state", "GAE", "all agents"),
-    "iac": ("of each policy, reads what the agent reads", "r + gamma V' - V", "all agents"),
-    "maac": ("one, reads the global state", "r + gamma V' - V", "all agents"),
+    "ppo": ("one, reads the observation", "GAE", "one"),
+    "ippo": ("one per policy, reads the observation", "GAE", "all"),
+    "mappo": ("one, reads the global state", "GAE", "all"),
+    "iac": ("one per policy, reads the observation", "r + gamma V' - V", "all"),
+    "maac": ("one, reads the global state", "r + gamma V' - V", "all"),
 }
 _TEACHERS = {
-    "opd": ("joint tree", "the teacher's log-probability of each token - its own", "all agents"),
+    "opd": ("joint tree", "teacher log-probability - student log-probability, per token", "all"),
 }
 _EXAMPLES = {
-    "sft": ("demonstrations, or the model's own best", "TRL's SFT", "all agents"),
-    "dpo": ("pairs of a better and a worse answer", "TRL's DPO", "all agents"),
+    "sft": ("demonstrations, or the model's own best episodes", "TRL's SFT", "all"),
+    "dpo": ("pairs of a better and a worse completion", "TRL's DPO", "all"),
     "madpo": (
-        "pairs of joint answers",
+        "pairs of joint completions",
         "DPO with the sum of the agents' margins",
-        "all agents",
+        "all",
     ),
 }
 
 _LEARNERS_PAGE = """# Learners
 
-There are four kinds. All of them play any environment, with models for all agents, for some, or for one
-([which model plays which agent](../training.md)).
+There are four kinds of learner. All of them run in any environment and can train the models of all agents, of
+some, or of one ([assigning models to agents](../training.md#assigning-models-to-agents)).
 
 ## Groups
 
-A learner of this kind is a credit rule over [groups](../concepts.md#group): one prompt, K answers, a
-return each. None of these trains a critic.
+These learners assign credit within a [group](../concepts.md#group): one prompt, K completions of it, and a return
+for each. None of them trains a critic.
 
 {groups}
 
-- **joint tree**: the agents that choose at a state answer K times each, and answers are judged by the
-  return of what follows ([details](../concepts.md#joint_tree)). Loss: the policy gradient, summed over an
-  answer's tokens; without `clip` there is no importance ratio.
-- **agent-turn tree**: each agent's K answers are judged at once, by the reward of that one step, and
-  one of them goes on ([details](../concepts.md#agent_turn_tree)). Loss: the clipped ratio.
-- `grpo` is what the others are compared with: it makes environments with `num_agents=1`, uses the
-  clipped ratio and the mean over each answer's tokens.
-- All of them have these options: clip-higher (`clip_high`), dual clip (`dual_clip`), the ratio of a whole
-  answer (`ratio="sequence"`, GSPO), groups without differences dropped or replaced by others
-  (`zero_variance_groups`), division by the deviation of the group or of each named part of the
-  reward (`normalize=True` or `"components"`), by that of the batch (`whiten`), answers cut off by the
-  token limit left out (`mask_truncated`), functions of the returns (`rewards`), a running mean of
-  each role as the baseline (`role_baseline`, for self-play), and earlier groups learned from again
-  (`replay`).
-- Each agent can have [a learner of its own](../training.md#a-learner-for-each-agent), over one tree for all.
+- **joint tree**: at each node, every agent that acts samples K completions. Each completion is credited with
+  the return that follows ([details](../concepts.md#joint_tree)). The loss is the policy gradient, summed over a
+  completion's tokens. Without `clip` there is no importance ratio.
+- **agent-turn tree**: each agent's K completions are scored immediately, by the reward of that turn, and one of
+  them is carried out ([details](../concepts.md#agent_turn_tree)). The loss uses the clipped ratio.
+- `grpo` is the single-agent baseline for the others. It creates environments with `num_agents=1`, and uses the
+  clipped ratio and the mean over each completion's tokens.
+- All of them have these options: clip-higher (`clip_high`), dual clip (`dual_clip`), one importance ratio per
+  completion (`ratio="sequence"`, GSPO), dropping or replacing groups whose returns do not differ
+  (`zero_variance_groups`), division by the group's standard deviation (`normalize=True`), or by that of each
+  reward component (`"components"`), whitening over the batch (`whiten`), excluding truncated completions from
+  the loss (`mask_truncated`), transformed returns (`rewards`), a running mean per role as the baseline
+  (`role_baseline`, for self-play), and a replay buffer (`replay`).
+- Each agent can have [its own learner](../training.md#a-learner-for-each-agent); all agents share one tree.
 
 ## Critics
 
-These play plain episodes; an answer's advantage comes from values that a critic learns.
+These learners play plain episodes. A completion's advantage comes from the values that a critic predicts.
 
 {critics}
 
-- **GAE** over an agent's own turns, with rewards at their time of payment. An episode that is over ends
-  with 0, one that a time limit cut off with the critic's value of what the agent reads then. Where the
-  limit is a rule of the task (`metadata["time_limit"] = "task"`, as in this suite: who has not solved it
-  in `max_turns` has failed) it ends with 0 too. `time_limit="bootstrap"` and `"end"` overrule that.
-- `critic="separate"` is a model of its own, started from the actor's weights; `critic="value_head"` is a
-  linear head on the actor's last hidden states, which takes next to no memory. `values="token"` judges
+- **GAE** runs over an agent's own turns. Each reward counts at the time it is received. The value after a
+  finished episode is 0. After an episode that a time limit cut off, it is the critic's value of the agent's last
+  observation. If the limit is a rule of the task, the value is 0 too: `metadata["time_limit"] = "task"`, which
+  this suite's environments set, because a task not solved within `max_turns` has failed.
+  `time_limit="bootstrap"` and `"end"` override this.
+- `critic="separate"` is a separate model, initialised from the actor's weights. `critic="value_head"` is a linear
+  head on the actor's last hidden states, which takes almost no memory. `values="token"` predicts a value for
   each token instead of each turn.
 
 ## Teachers
 
-The student plays, and a frozen model judges each token that it wrote.
+The student plays, and a frozen model scores each token that the student wrote.
 
 {teachers}
 
-- By default each prompt has one answer (`group_size=1`), so plain episodes are played. The credit needs no
-  reward and no comparison; `reward_weight` adds the reward's.
-- `loss="jsd"` compares whole distributions in place of sampled tokens. It equals the loss of TRL's
-  DistillationTrainer in float64.
+- By default each prompt has one completion (`group_size=1`), so plain episodes are played. The credit needs
+  neither rewards nor groups; `reward_weight` adds a reward term.
+- `loss="jsd"` compares the distributions over the whole vocabulary instead of the sampled tokens. It equals the
+  loss of TRL's DistillationTrainer in float64.
 
 ## Examples
 
-These train on given answers. Some options are named as in [TRL](https://huggingface.co/docs/trl) and given
-as `trl_args`; the losses are tested to equal TRL's.
+These learners train on given completions. Some options have the names that [TRL](https://huggingface.co/docs/trl)
+uses and are passed in `trl_args`. Tests check that the losses equal TRL's.
 
 {examples}
 
-## The same group, judged by each
+## One group, scored by each learner
 
-Returns {returns} of four answers to one prompt; the greedy answer's return is {greedy}. With another answer of
-this agent beside the same answers of the others, the returns are {redrawn} on average. Two named parts of the
-reward make up the returns: {parts}.
+Four completions of one prompt have the returns {returns}. The greedy completion's return is {greedy}. When this
+agent's completion is replaced by another one and the other agents' completions stay, the mean returns are {redrawn}.
+The returns are the sum of two reward components: {components}.
 
 {worked}
 
-What follows from these numbers:
+What these numbers show:
 
-- `mareinforce` makes every answer with a positive return likelier, the worst of a good group too.
+- `mareinforce` makes every completion with a positive return more likely, even the worst of a good group.
 - `magrpo` and `marloo` differ by the factor K/(K-1) = 4/3.
 - `maxrl` divides by the mean, here 0.5: the rarer a success, the more it counts. With `success=1.0` only the
-  first answer has succeeded, one of four, so it counts three times as much as each failure.
-- `maremax` makes only the first answer likelier: the others did not beat the greedy one.
-- `ccpo` tells the last two answers apart, which earned the same: the team would have done worse with another
-  answer in place of the one, and better in place of the other.
-- `at_grpo`, `grpo` and `magrpo` with `normalize=True` divide by the standard deviation of the
-  group's returns, here 0.354: a group whose returns differ little then counts as much as one whose
-  returns differ a lot.
-- `normalize="components"` divides each part by its own deviation (GDPO) and tells the last two answers apart: `form`
-  was won by one answer of four, so it counts more than half of `right`, which two have won.
-- A group whose returns are all equal has advantages 0 under all but `mareinforce` and `maremax`;
-  the metric `informative` counts the groups where something is left.
+  first of the four completions has succeeded, so it counts three times as much as each failure.
+- `maremax` makes only the first completion more likely: the others did not beat the greedy one.
+- `ccpo` distinguishes the last two completions, although their returns are equal: replacing the third would
+  have made the team's return lower, and replacing the fourth would have made it higher.
+- `grpo`, and `magrpo` with `normalize=True`, divide by the standard deviation of the group's returns, here 0.354.
+  A group whose returns differ little then counts as much as one whose returns differ a lot.
+- `normalize="components"` divides each component by its own standard deviation (GDPO) and distinguishes the last
+  two completions: only one completion received `form`, so its 0.5 counts more than 0.5 of `right`, which two
+  completions received.
+- A group whose returns are all equal has zero advantages under all learners except `mareinforce`, `maremax` and
+  `ccpo`. The metric `informative` is the share of groups with nonzero advantages.
 
 ## Try one
 
@@ -229,9 +231,9 @@ llmzoo train --env plan_path_v0 --env.max_turns 1 --learner marloo --learner.gro
     --steps 1 --episodes_per_step 2 --eval_tasks 8 --out runs/marloo
 ```
 
-One iteration shows that it works; learning takes more:
-[`configs/learners/ippo.yaml`](../../configs/learners/ippo.yaml) and the files beside it hold settings with which it does.
-[What a run may be made of](../training.md). [How to write one](../writing_learners.md).
+One iteration only shows that the setup works; learning takes more.
+[`configs/learners/ippo.yaml`](../../configs/learners/ippo.yaml) and the other files in its folder contain settings
+that learn. See also [all settings of a run](../training.md) and [how to write a learner](../writing_learners.md).
 """
 
 

@@ -1,7 +1,7 @@
-"""The sections of a learner's page that are not in its docstrings: equations, example, implementation details.
+"""The sections of a learner's page that do not come from docstrings: equations, example, implementation details.
 
-A detail identifies its code by a fragment of a line. The line number is looked up when the page is
-written, so the links follow the code.
+Each detail identifies a line of code by a fragment of it. The line number is looked up when the page is
+generated, so links stay correct when the code moves.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from . import critics, examples, groups, teachers
 from .parts import PROJECTS, Detail, Method, Reference
 
 PACKAGE = Path(__file__).resolve().parents[2] / "llmzoo"
-_INTRODUCTION = """Choices that the paper leaves open, and deviations from the paper. Each entry links to the line of code, and
-to the function of another library that does the same or differs as described. These are the
-[library versions](../details/parts.py) compared."""
+_INTRODUCTION = """Choices that the paper leaves open, and deviations from the paper. Each entry links to the line of
+code and, if there is one, to the function of another library that does the same or differs as described. The
+[library versions](../details/parts.py) are listed in the source."""
 METHODS: dict[str, Method] = {
     name: method
     for part in (groups, critics, examples, teachers)

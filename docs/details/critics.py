@@ -20,8 +20,8 @@ from .parts import (
 )
 
 _TURNS = {
-    "r [T]": "rewards of the agent's T turns in an episode: all rewards between a turn and its next one",
-    "V [T+1]": "values that the critic predicts at each turn; the last is the value after the episode",
+    "r [T]": "rewards of the agent's T turns in an episode, each the sum of the rewards before its next turn",
+    "V [T+1]": "values that the critic predicts at each turn; the last one is the value after the episode",
     "A [T]": "advantages; no gradient flows through them",
     "target [T]": "training targets of the critic",
 }
@@ -67,16 +67,16 @@ RECURSION = Detail(
     (SB3_GAE, CLEANRL),
 )
 PAYMENT = Detail(
-    "**Time of rewards.** A turn's reward is the sum of all rewards before the agent's next turn. Rewards after "
-    "a completion that no model sampled are added to the previous sampled turn.",
+    "**Time of rewards.** A turn's reward is the sum of all rewards before the agent's next turn. Rewards "
+    "that follow a completion not sampled by a model are added to the previous sampled turn.",
     "learners/updates/turns.py",
     "turns[-1] = replace(turns[-1], reward=turns[-1].reward + decision.reward)",
 )
 TIME_LIMIT = Detail(
-    "**End of an episode.** V is 0 at the end. If a time limit outside the task cut the episode off, V is the "
-    "critic's value. If the limit is a rule of the task, V is 0. "
-    '`time_limit="bootstrap"` and `"end"` override this. '
-    "stable-baselines3 bootstraps at every time limit, CleanRL's PPO at none.",
+    "**End of an episode.** The value after the last turn is 0. If a time limit outside the task "
+    "truncated the episode, it is the critic's value; if the limit is a rule of the task, it is 0. "
+    '`time_limit="bootstrap"` and `"end"` override this. stable-baselines3 bootstraps at every time '
+    "limit, CleanRL's PPO at none.",
     "learners/updates/actor_critic.py",
     "return trajectory.cut_off and not trajectory.timed_task",
     (SB3_ROLLOUTS, CLEANRL),
@@ -102,27 +102,27 @@ PLAIN_VALUE = Detail(
     "value_clip: float | None = None",
 )
 ZERO_HEAD = Detail(
-    "**Start of the critic.** A separate critic is a copy of the actor's weights with a linear head that "
-    "starts at 0, so the first values are 0.",
+    "**Initialisation of the critic.** A separate critic is a copy of the actor's weights with a linear "
+    "head initialised to 0, so the first values are 0.",
     "policies/critic_models.py",
     "nn.init.zeros_(self.linear.weight)",
 )
 VALUE_HEAD = Detail(
-    "**Weight of the value loss.** A separate critic has its own optimiser, so its loss needs no weight. With "
-    '`critic="value_head"` the head is trained in the actor\'s loss, weighted by `value_weight`.',
+    "**Weight of the value loss.** A separate critic has its own optimiser, so its loss needs no weight. "
+    'With `critic="value_head"` the value loss is added to the actor\'s loss, weighted by `value_weight`.',
     "learners/updates/actor_critic.py",
     "loss = loss + self.config.value_weight * mean",
 )
 ONE_VALUE = Detail(
-    "**A value for each turn.** The critic reads the prompt of a turn and predicts one value. With "
-    '`values="token"` it predicts one before each token; lambda then counts tokens, and a turn\'s reward '
-    "is received at its last token.",
+    "**One value per turn.** The critic reads the prompt of a turn and predicts one value. With "
+    '`values="token"` it predicts one before each token; lambda then applies per token, and a turn\'s '
+    "reward is received at its last token.",
     "learners/updates/turns.py",
     "rewards[at] = turn.reward",
 )
 EARLY_STOP = Detail(
     "**Early stopping.** Training on a batch stops after any step whose estimated KL exceeds `target_kl`. "
-    "CleanRL checks once per epoch, stable-baselines3 against 1.5 times the limit. Off by default.",
+    "CleanRL checks once per epoch; stable-baselines3 compares with 1.5 times the limit. Off by default.",
     "learners/updates/actor_critic.py",
     'stop_early=lambda means: target is not None and means.get("update_kl", 0.0) > target,',
     (CLEANRL, SB3_TRAIN),
@@ -140,28 +140,28 @@ ENTROPY = Detail(
     (SB3_TRAIN, CLEANRL),
 )
 MEAN_OVER_TOKENS = Detail(
-    "**Mean over tokens.** A turn's advantage applies to each of its tokens, and the loss is the mean over the "
-    "minibatch's tokens: long completions weigh more.",
+    "**Mean over tokens.** A turn's advantage applies to each of its tokens. The loss is the mean over "
+    "the minibatch's tokens, so long completions have more weight.",
     "learners/losses.py",
     "return mask / total",
 )
 TOKEN_RATIO = Detail(
-    '**Ratio of a token.** Each token has its own ratio. `ratio="sequence"` uses one ratio for the whole '
+    '**Ratio per token.** Each token has its own ratio. `ratio="sequence"` uses one ratio for the whole '
     "completion (GSPO).",
     "learners/losses.py",
     "return logprobs - old_logprobs",
 )
 CENTRAL_STATE = Detail(
-    "**What the critic reads.** The text of `env.state()`, which the rollout records at each turn. An "
+    "**Input of the critic.** The text of `env.state()`, which the rollout records at each turn. An "
     "environment without it is rejected.",
     "learners/updates/critics.py",
     "return _encode(self._reader, turn.state)",
 )
 ONE_STATE = Detail(
-    '**A value for each turn.** A state is evaluated once per turn. `values="token"` and `critic="value_head"` '
-    "are rejected.",
+    '**One value per turn.** A state is evaluated once per turn. `values="token"` and '
+    '`critic="value_head"` are rejected.',
     "learners/configs/critics.py",
-    "a central critic judges states, of which a turn has one: values='turn'",
+    "a central critic predicts one value per state: set values='turn'",
 )
 AGENT_OUTPUTS = Detail(
     "**One output for each agent**, because agents may have different rewards. on-policy's critic has one output.",
@@ -180,14 +180,14 @@ ONE_STEP = Detail(
     "lam: float = 0.0",
 )
 NO_WHITENING = Detail(
-    "**No whitening.** Advantages keep the scale of the rewards. CoMLRL's `advantage_normalization` divides "
-    "them.",
+    "**No whitening.** Advantages keep the scale of the rewards. CoMLRL's `advantage_normalization` "
+    "normalises them.",
     "learners/configs/critics.py",
     "whiten: bool = False",
     (IAC_ADVANTAGES,),
 )
 ONE_PASS = Detail(
-    "**One pass.** Each batch is used for one step, without a ratio.",
+    "**One pass.** Each batch is used for one step, without an importance ratio.",
     "learners/updates/policy_gradient.py",
     "per_token = policy_gradient_loss(now.logprobs, advantages)",
 )
@@ -216,8 +216,8 @@ METHODS = {
 
 from llmzoo.learners.value_estimation import gae
 
-rewards = torch.tensor([0.0, 1.0])  # of two turns
-values = torch.tensor([0.5, 0.5, 0.0])  # before these turns, and 0 because the episode has ended
+rewards = torch.tensor([0.0, 1.0])  # two turns
+values = torch.tensor([0.5, 0.5, 0.0])  # before each turn, then 0 because the episode has ended
 advantages = gae(rewards, values, discounts=torch.ones(2), lam=0.95)
 # the second: 1 + 0 - 0.5; the first: 0 + 0.5 - 0.5 + 0.95 x 0.5
 torch.testing.assert_close(advantages, torch.tensor([0.475, 0.5]))""",
@@ -239,9 +239,9 @@ torch.testing.assert_close(advantages, torch.tensor([0.475, 0.5]))""",
 
 from llmzoo.learners.losses import clipped_surrogate_loss
 
-ratios = torch.tensor([[1.5, 0.5]])  # of a completion's two tokens
+ratios = torch.tensor([[1.5, 0.5]])  # one completion of two tokens
 loss = clipped_surrogate_loss(ratios.log(), torch.tensor([1.0]), low=0.2, high=0.2)
-# the first ratio counts as 1.2; the second as it is, since the smaller term is taken
+# the first ratio is clipped to 1.2; the second is not, because the minimum is taken
 torch.testing.assert_close(loss, torch.tensor([[-1.2, -0.5]]))""",
         details=(
             Detail(
@@ -271,7 +271,7 @@ assert env.state() != env.observe(env.agent_selection)""",
             AGENT_OUTPUTS,
             CRITIC_ONCE,
             Detail(
-                "**No normalisation of values.** The critic predicts returns in the scale of the rewards. "
+                "**No normalisation of values.** The critic predicts returns on the scale of the rewards. "
                 "on-policy can normalise them with running statistics.",
                 "learners/value_estimation.py",
                 "plain = (values - targets) ** 2",
@@ -279,8 +279,8 @@ assert env.state() != env.observe(env.agent_selection)""",
             ),
             *_PPO,
             Detail(
-                "**Actors.** Each policy has its own optimiser and its own passes, as on-policy has for policies that "
-                "are not shared.",
+                "**Actors.** Each policy has its own optimiser and makes its own passes, as in on-policy "
+                "without shared policies.",
                 "learners/updates/actor_critic.py",
                 "policy_metrics = {} if not items else self._act(name, policy, items, seed)",
                 (MAPPO_UPDATE,),
@@ -306,8 +306,8 @@ llmzoo.fit(
         details=(
             ONE_STEP,
             Detail(
-                "**The critic's values at the time of play.** Both values of a difference are those from before "
-                "the update. CoMLRL's single-turn difference is the return less the value.",
+                "**Values before the update.** Both values of a difference were predicted before the "
+                "update. CoMLRL's single-turn difference is the return minus the value.",
                 "learners/value_estimation.py",
                 "return rewards + discounts * values[1:] - values[:-1]",
                 (IAC_ROLLOUTS,),
@@ -330,8 +330,8 @@ llmzoo.fit(
 
 from llmzoo.learners.value_estimation import td_errors
 
-rewards = torch.tensor([0.0, 1.0])  # of two turns of one agent
-values = torch.tensor([0.5, 0.75, 0.0])  # of these states, and 0 because the episode has ended
+rewards = torch.tensor([0.0, 1.0])  # two turns of one agent
+values = torch.tensor([0.5, 0.75, 0.0])  # of each state, then 0 because the episode has ended
 advantages = td_errors(rewards, values, discounts=torch.ones(2))
 # the first: 0 + 0.75 - 0.5; the second: 1 + 0 - 0.75
 torch.testing.assert_close(advantages, torch.tensor([0.25, 0.25]))""",

@@ -1,4 +1,4 @@
-"""Learners that train on given answers: sft, dpo, madpo."""
+"""Learners that train on given completions: sft, dpo, madpo."""
 
 from __future__ import annotations
 
@@ -16,41 +16,43 @@ from .parts import (
 
 _PAIRS = {
     "M": "pairs in the batch",
-    "log pi [M, 2]": "log-probability of the chosen (c) and the rejected (r) answer: the sum over its tokens",
-    "log ref [M, 2]": "the same under the reference, which is fixed during a round",
+    "log pi [M, 2]": "log-probabilities of the chosen (c) and the rejected (r) completion, summed over tokens",
+    "log ref [M, 2]": "the same under the reference policy, which is fixed during a round",
 }
 _LOSS = equation(
     "L = 1/M sum_i -log sigmoid(beta margin_i)",
-    {"beta": "how strongly the policy is held to the reference (scalar)"},
+    {"beta": "strength of the implicit KL penalty to the reference (scalar)"},
 )
 
 TEMPERATURE = Detail(
-    "**Temperature 1.** Log-probabilities are those of the model itself, whatever temperature and top-p the "
-    "answers were sampled with.",
+    "**Temperature 1.** Log-probabilities are those of the model itself, regardless of the temperature "
+    "and top-p of sampling.",
     "learners/updates/rows.py",
     "plain = replace(policy.sampling, temperature=1.0, top_p=1.0, top_k=0)",
 )
 SCHEDULE = Detail(
-    "**Schedule.** The number of steps to come is estimated before each iteration, because iterations differ "
-    "in their number of rows.",
+    "**Schedule.** The number of remaining steps is estimated before each iteration, because iterations "
+    "have different numbers of rows.",
     "learners/updates/rows.py",
     "optimizer.total = optimizer.steps + steps * max(1, self.total_steps - self.iterations)",
 )
 TIES = Detail(
-    "**Ties.** Returns that differ by no more than rounding, and answers with the same tokens, make no pair.",
+    "**Ties.** Two completions do not form a pair if their returns differ only by rounding, or if they "
+    "have the same tokens.",
     "learners/preferences.py",
     "if tie or gap < min_gap or (same is not None and same[i] == same[j]):",
 )
 LORA_REFERENCE = Detail(
-    "**Reference of an adapter.** While a fresh LoRA adapter does nothing, the reference is the bare base, and "
-    "no copy is made.",
+    "**Reference of an adapter.** While a new LoRA adapter still has no effect, the reference is the base "
+    "model without an adapter, and no copy is made.",
     "learners/updates/dpo_reference.py",
     "return self._policy.adapter is not None and player.adapter is None",
     (DPO_LOSS,),
 )
 ROUNDS = Detail(
-    "**Rounds.** The reference becomes a copy of the policy at the start of each round, and plays during it. "
-    "`rounds=1` is the paper's DPO, and the default where agents that learn play against each other, with `beta` 0.5.",
+    "**Rounds.** At the start of each round the reference becomes a copy of the policy, and the reference "
+    "plays during the round. `rounds=1` is the paper's DPO. If trained agents play against each other, it "
+    "is the default, with `beta` 0.5.",
     "learners/updates/dpo.py",
     "reference.refresh()",
 )
@@ -60,18 +62,18 @@ METHODS = {
         credit=equation(
             "none: every token of the kept episodes has the same weight",
             {
-                "kept": "the agent's episodes with success (success_only) and a return of at least min_return, "
-                "and among these the share top with the highest returns",
+                "kept": "the agent's episodes that succeeded (success_only) and have a return of at least min_return; "
+                "of these, the fraction top with the highest returns",
             },
         ),
         loss=equation(
             """L = 1/T sum_i sum_t m_it (-log pi_it)              loss_type="nll"
 L = 1/T sum_i sum_t m_it (-sg(pi_it) log pi_it)    loss_type="dft\"""",
             {
-                "T": "completion tokens of the batch's N rows, their ends of sequence included",
+                "T": "completion tokens of the batch's N rows, including end-of-sequence tokens",
                 "m [N, C]": "1 on completion tokens, 0 on padding to C tokens; prompts are not included",
                 **LOGPROBS,
-                "sg": "no gradient flows through it",
+                "sg": "stop-gradient",
             },
         ),
         example="""import llmzoo
@@ -96,19 +98,19 @@ llmzoo.fit(
                 (SFT_LOSS,),
             ),
             Detail(
-                "**End of sequence.** A demonstration ends with the policy's end-of-sequence token. It is trained "
-                "on.",
+                "**End of sequence.** A demonstration ends with the policy's end-of-sequence token, which "
+                "is trained on too.",
                 "learners/updates/examples.py",
                 "return (*ids, min(policy.eos_ids) if eos_id is None else int(eos_id))",
             ),
             Detail(
-                "**The model's own completions** are trained on as sampled, without being tokenised again.",
+                "**The model's own completions** are trained on as sampled. They are not tokenised again.",
                 "learners/updates/sft.py",
                 "return [Example(completion.prompt_ids, completion.ids, False)]",
             ),
             Detail(
-                "**Filters.** They select whole episodes, separately for each agent, because agents may have rewards of "
-                "different scales.",
+                "**Filters.** They select whole episodes, separately for each agent, because rewards may "
+                "have different scales for different agents.",
                 "records/trajectories.py",
                 "best = sorted(entries, key=lambda entry: -entry[1])[:count]",
             ),
@@ -120,15 +122,15 @@ llmzoo.fit(
                 (SFT_LOSS,),
             ),
             Detail(
-                "**Rows that are too long** for the model's context are left out. They are not cut, unless "
-                "`max_length` says so.",
+                "**Rows that are too long** for the model's context are left out. They are truncated only "
+                "if `max_length` is set.",
                 "learners/updates/sft.py",
                 "if fits_context(policy, example)",
             ),
             Detail(
-                "**No dropout.** Training has none; an adapter with dropout is refused.",
+                "**No dropout.** Training uses no dropout, and an adapter with dropout is rejected.",
                 "learners/updates/sft.py",
-                '"sft trains with no dropout: leave lora_dropout at 0"',
+                '"sft trains without dropout: set lora_dropout to 0"',
             ),
             TEMPERATURE,
             SCHEDULE,
@@ -142,7 +144,7 @@ llmzoo.fit(
 
 from llmzoo.learners.preference_losses import PairLogProbs, pair_losses
 
-pairs = PairLogProbs(  # one pair: the chosen answer and the rejected one
+pairs = PairLogProbs(  # one pair: the chosen completion and the rejected one
     logps=torch.tensor([[-4.0, -7.0]]),
     reference=torch.tensor([[-5.0, -6.0]]),
     lengths=torch.tensor([[3, 3]]),
@@ -153,14 +155,16 @@ expected = -torch.tensor([0.2]).sigmoid().log()
 torch.testing.assert_close(pair_losses(pairs), expected)""",
         details=(
             Detail(
-                "**Which pairs.** Of each group the best answer against the worst, the first ones where several "
-                "are equal. `pairs` and `min_gap` choose others. The paper takes labelled pairs.",
+                '**Which pairs.** By default, all pairs in a group whose returns differ. `pairs="gap"` '
+                "takes only the best completion and the worst one, or the first such pair in a tie; "
+                '`"random"` takes one pair. `min_gap` sets the smallest difference. The paper uses '
+                "labelled pairs.",
                 "learners/preferences.py",
-                "return [max(usable, key=lambda pair: returns[pair[0]] - returns[pair[1]])]",
+                'if choice == "all" or not usable:',
             ),
             TIES,
             Detail(
-                "**Sum over tokens.** An answer's log-probability is the sum over its tokens. Only "
+                "**Sum over tokens.** A completion's log-probability is the sum over its tokens. Only "
                 "`sigmoid_norm` and `ipo` divide by lengths, as in TRL.",
                 "learners/updates/dpo.py",
                 "return logps.sum(dim=1).view(-1, 2), now",
@@ -168,13 +172,14 @@ torch.testing.assert_close(pair_losses(pairs), expected)""",
             ),
             ROUNDS,
             Detail(
-                "**Reference log-probabilities** are computed once for each iteration, before its first step.",
+                "**Reference log-probabilities** are computed once per iteration, before its first step.",
                 "learners/updates/dpo.py",
                 "reference = self.logps(self.references[name].player, pairs)",
             ),
             LORA_REFERENCE,
             Detail(
-                "**Other losses.** `loss_type` takes TRL's names. `ipo` squares the margin per token, as TRL does.",
+                "**Other losses.** `loss_type` accepts TRL's names. `ipo` squares the margin per token, "
+                "as TRL does.",
                 "learners/preference_losses.py",
                 "return (pairs.mean_margin / beta - 1 / (2 * beta)) ** 2",
                 (DPO_LOSS,),
@@ -187,7 +192,7 @@ torch.testing.assert_close(pair_losses(pairs), expected)""",
     "madpo": Method(
         credit=equation(
             "margin_i = sum_s ((log pi_sic - log ref_sic) - (log pi_sir - log ref_sir))",
-            {"s": "the agents that answer at the node, each with the following", **_PAIRS},
+            {"s": "the agents that act at the node, each with the following", **_PAIRS},
         ),
         loss=_LOSS,
         example="""import llmzoo
@@ -205,9 +210,9 @@ llmzoo.fit(
 )""",
         details=(
             Detail(
-                "**Gradient of an agent.** Each policy trains on the joint margin, in which the others' part is a "
-                "constant. The sum of these gradients is that of the joint loss. CoMLRL does the same, without "
-                "a reference.",
+                "**Gradient of an agent.** Each policy trains on the joint margin, in which the margins "
+                "of the others are constants. The sum of these gradients is the gradient of the joint "
+                "loss. CoMLRL does the same, but without a reference.",
                 "learners/updates/dpo.py",
                 "others = total[numbers[name]] - ratios[name]",
                 (MADPO_LOSS,),
@@ -215,30 +220,32 @@ llmzoo.fit(
             Detail(
                 "**Order of steps.** All margins of a batch are computed before any policy takes its step.",
                 "learners/updates/dpo.py",
-                "for name, part in parts.items():  # all before anyone's step",
+                "for name, part in parts.items():  # all before any policy's step",
                 (MADPO_STEPS,),
             ),
             Detail(
-                "**Return of a joint answer.** The mean of the returns of the learning agents that answer at the "
-                "node.",
+                "**Return of a joint completion.** The mean of the returns of the learning agents that "
+                "act at the node.",
                 "learners/updates/pairs.py",
                 "returns = [sum(r) / len(at_node) for r in zip(*(g.returns for g in at_node), strict=True)]",
             ),
             Detail(
-                "**Agents left out.** An agent whose prompt was too long for its model is no part of the pair; the "
-                "others are.",
+                "**Agents left out.** An agent whose prompt was too long for its model is left out of the "
+                "pair. The other agents stay in.",
                 "learners/updates/pairs.py",
                 "sampled = [g for g in at_node if all(c.trainable for c in g.completions)]",
             ),
             Detail(
-                "**Which pairs.** One of each node: the best joint answer against the worst. CoMLRL takes up to "
-                "16 of each prompt.",
+                "**Which pairs.** By default, all pairs of joint completions at a node whose returns "
+                'differ; `pairs="gap"` takes only the best against the worst. CoMLRL takes up to 16 pairs '
+                "per prompt.",
                 "learners/updates/pairs.py",
                 "choose_pairs(returns, choice, rng=rng, min_gap=min_gap, same=same)",
                 (MADPO_PAIRS,),
             ),
             Detail(
-                "**Other losses.** Only losses of a single margin have a joint form.",
+                "**Other losses.** Only losses that depend on a single pair, and not on lengths, have a "
+                "joint form.",
                 "learners/configs/preferences.py",
                 "allowed_losses: ClassVar[Collection[str]] = JOINT_LOSS_NAMES",
             ),

@@ -1,6 +1,6 @@
 """The record types of a learner's page, and references to the same code in other libraries.
 
-The other libraries were read in these versions: TRL 1.16.0; CoMLRL at commits 16657843 (MAGRPO),
+Versions of the other libraries: TRL 1.16.0; CoMLRL at commits 16657843 (MAGRPO),
 77046d40 (MAREINFORCE, MARLOO, MAReMax), 4cd3d00f (MADPO) and 10c50835 (actor-critic); PettingLLMs at 0275a4c7;
 CleanRL at 020cf0e5; stable-baselines3 at 019aeadc (buffers) and 02888c61 (PPO); on-policy at 6326fec7 and
 2e55e78c (R_Critic).
@@ -33,9 +33,9 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What this implementation does, and the code that does it.
+    """One implementation choice, and the line of code that makes it.
 
-    ``fragment``: a piece of one line of ``file`` (below ``llmzoo/``) that occurs exactly once.
+    ``fragment``: a part of one line of ``file`` (below ``llmzoo/``) that occurs exactly once.
     """
 
     text: str
@@ -46,7 +46,7 @@ class Detail:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """The equations of a learner, an example that runs in seconds, and details."""
+    """The equations of a learner, an example that runs in seconds, and implementation details."""
 
     credit: str
     loss: str

@@ -127,7 +127,7 @@ def check_stages(
             raise ConfigError(f"stage {number}: {error}") from error
         folder = stage_folder(out, number, config.learner)
         # not compared: the previous stage's folder, whose path may be relative or absolute, and
-        # trust_remote_code, a permission that each command must give again
+        # trust_remote_code, a permission that each command has to give
         _check_finished_stage(folder, config, without={*carried_over, "trust_remote_code"})
         previous_plans, carried_over = plans, {"model": str(folder)}
 

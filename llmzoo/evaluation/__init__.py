@@ -1,1 +1,1 @@
-"""Measuring policies: episodes and their records, evaluation, statistics, leagues, exploitability."""
+"""Evaluation of policies: collected episodes, statistics, leagues, exploitability."""

@@ -47,12 +47,12 @@ def collect(
     ``env``: an id, or a function that makes an AEC environment; then ``split`` has no effect, and
     task i is the episode of seed ``seed + i``. ``policy``: a name or a run folder as in ``llmzoo
     eval --policy`` (:func:`llmzoo.runs.named_policies.load_policy_for_agents`), a policy, a function ``(observation,
-    agent) -> answer``, or a mapping from each agent to one of these. ``tasks``: ``"all"`` plays the
-    whole split; a smaller split is played to its end. Models sample new answers in each repetition;
-    scripted players depend on the seed only, and repeat theirs. ``concurrency``: episodes played at
+    agent) -> action``, or a mapping from each agent to one of these. ``tasks``: ``"all"`` plays the
+    whole split; so does any number above its size. Models sample new completions in each repetition;
+    scripted policies depend only on the seed, so their repetitions are identical. ``concurrency``: episodes played at
     once. ``ended`` is called with each episode as it ends. The ranks of a run divide the tasks, and
-    all of them return all episodes. Raises :class:`ConfigError` for anything else as environment or
-    policy, and :class:`EndpointError` if no call of an endpoint for an agent is answered.
+    all of them return all episodes. Raises :class:`ConfigError` for any other kind of environment or
+    policy, and :class:`EndpointError` if all calls of an endpoint for an agent fail.
     """
     options: dict[str, Any] = {"tasks": tasks, "repeats": repeats, "split": split, "seed": seed}
     options |= {"greedy": greedy, "env_args": env_args}
@@ -76,7 +76,7 @@ def collect_chunks(
 ) -> Iterator[list[Episode]]:
     """The episodes of :func:`collect` in parts, each as soon as it has been played.
 
-    ``kept``: has the episodes of an earlier call, and gets those of this one.
+    ``kept``: has the episodes of an earlier call; those of this call are added to it.
     """
     if tasks != "all":
         _check_at_least_one("tasks", tasks, " or 'all'")
@@ -90,7 +90,7 @@ def collect_chunks(
         refuse_fallback(first, env_id)
         numbers = range(count_tasks(first, env_id, tasks, seed, numbered=numbered))
         at_once = max(1, concurrency // repeats) * ranks.world_size()
-        failures: dict[str, set[str]] = {}  # by agent; "" stands for a call that was answered
+        failures: dict[str, set[str]] = {}  # by agent; "" stands for a successful call
         for start in range(0, len(numbers), at_once):
             chunk = numbers[start : start + at_once]
             mine = [(chunk[i], n) for i in ranks.shard_range(len(chunk)) for n in range(repeats)]
@@ -139,7 +139,9 @@ def resolve_policy(
     Raises :class:`ConfigError` for a policy of another kind.
     """
     given = policy if isinstance(policy, Mapping) else {"all": policy}
-    named: dict[str, tuple[Mapping[str, Policy], str]] = {}  # agents of one name share a policy
+    named: dict[
+        str, tuple[Mapping[str, Policy], str]
+    ] = {}  # agents with the same policy name share a policy
     for name in dict.fromkeys(str(one) for one in given.values() if isinstance(one, str | Path)):
         agents = make_env(env, {**(env_args or {}), "split": split}).possible_agents
         if given is policy:
@@ -160,12 +162,12 @@ def resolve_policy(
 
 
 def _as_policy(policy: Any) -> tuple[Policy, str]:
-    """A policy, or a function as one, and its name. Raises :class:`ConfigError` for anything else."""
+    """A policy and its name; functions are wrapped as policies. Raises :class:`ConfigError` for anything else."""
     if isinstance(policy, Policy):
         return policy, policy.name
     if not callable(policy):
         raise ConfigError(
-            "a policy is a name, a path, a function (observation, agent) -> answer, an object with name, "
+            "a policy must be a name, a path, a function (observation, agent) -> action, an object with name, "
             f"prompt_style and respond, or a mapping from each agent to one of these, got {policy!r:.80}"
         )
 
@@ -177,9 +179,9 @@ def _as_policy(policy: Any) -> tuple[Policy, str]:
 
 
 def make_env(env: str | Callable[[], AECEnv], args: Mapping[str, Any]) -> AECEnv:
-    """The environment of an id, with these arguments, or the one that a function makes.
+    """The environment with this id and these arguments, or the one that a function makes.
 
-    Raises :class:`ConfigError` for anything else.
+    Raises :class:`ConfigError` for any other ``env``.
     """
     built: object = env
     if isinstance(env, str):
@@ -188,14 +190,14 @@ def make_env(env: str | Callable[[], AECEnv], args: Mapping[str, Any]) -> AECEnv
         built = env()
     if built is env or not isinstance(built, AECEnv):
         raise ConfigError(
-            "an environment is an id or a function that makes an AEC environment, got "
+            "an environment must be an id or a function that makes an AEC environment, got "
             f"{type(built).__name__}"
         )
     return built
 
 
 def refuse_fallback(env: AECEnv, env_id: str) -> None:
-    """Raise ``ConfigError`` if an environment plays a sample instead of its public set."""
+    """Raise ``ConfigError`` if an environment uses its sample instead of its public data set."""
     game = env.unwrapped
     if isinstance(game, TextEnv) and game.fallback:
         raise ConfigError(
@@ -211,14 +213,14 @@ def prompt_style_args(env_id: str, players: Iterable[Policy]) -> dict[str, Any]:
 
 
 def as_policy_mapping(player: Policy | Mapping[str, Policy]) -> Mapping[str, Policy]:
-    """The policies by agent; one that plays every agent is called "all"."""
+    """The policies by agent; one for all agents has the key "all"."""
     return player if isinstance(player, Mapping) else {"all": player}
 
 
 def with_style_args(
     env_id: str, player: Policy | Mapping[str, Policy], env_args: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The arguments that are given, and those for models that read terse prompts."""
+    """The given arguments, plus those for models that read terse prompts."""
     return {**prompt_style_args(env_id, as_policy_mapping(player).values()), **env_args}
 
 
@@ -228,7 +230,7 @@ def task_label(episode: Episode, number: int) -> str:
 
 
 def has_no_solution(episode: Episode, player: Policy | Mapping[str, Policy]) -> bool:
-    """Whether a scripted player gave no answer because it knew no solution."""
+    """Whether a scripted policy did not act because it knows no solution."""
     return any(d.completion.refused and is_scripted(player, d.agent) for d in episode.decisions)
 
 
@@ -240,7 +242,7 @@ def is_scripted(player: Policy | Mapping[str, Policy], agent: str) -> bool:
 def _check_endpoints(
     failures: Mapping[str, Collection[str]], player: Policy | Mapping[str, Policy]
 ) -> None:
-    """Raise :class:`EndpointError` for agents whose calls have all failed."""
+    """Raise :class:`EndpointError` if all calls for an agent have failed."""
     dead = [agent for agent, reasons in failures.items() if "" not in reasons]
     if dead:
         policy = player[dead[0]] if isinstance(player, Mapping) else player
@@ -256,7 +258,7 @@ def _env_factory(
     split: str,
     env_args: Mapping[str, Any],
 ) -> tuple[Callable[[], AECEnv], str]:
-    """What makes the environment, and its id."""
+    """The factory of the environment, and its id."""
     if not isinstance(env, str):
         make = _with_split(env, split) if callable(env) else env
         return make, str(make_env(make, {}))
@@ -264,7 +266,7 @@ def _env_factory(
 
 
 def _with_split(make: Callable[..., AECEnv], split: str) -> Callable[[], AECEnv]:
-    """A function that takes ``split`` is given it, unless a partial of it has one already."""
+    """The function with ``split`` passed to it, if it takes ``split`` and is not a partial that sets it."""
     if isinstance(make, partial) and "split" in make.keywords:
         return make
     return partial(make, split=split) if "split" in inspect.signature(make).parameters else make
@@ -278,31 +280,35 @@ def _check_at_least_one(name: str, value: object, otherwise: str = "") -> None:
 def count_tasks(
     env: AECEnv, env_id: str, tasks: int | Literal["all"], seed: int, *, numbered: bool
 ) -> int:
-    """The number of tasks to play: those asked for, or fewer if the source has fewer."""
+    """The number of tasks to play: as requested, or fewer if the source has fewer."""
     if isinstance(tasks, int) and not numbered:
         return tasks
     try:
         last = {"task": tasks - 1} if isinstance(tasks, int) else None
         env.reset(seed=seed, options=last)
-    except IndexError:  # a generator that runs out of new tasks now knows its number
+    except IndexError:  # a generator that has run out of new tasks now knows their number
         env.reset(seed=seed)
     count: int | None = next(iter(env.infos.values())).get("tasks")
     if isinstance(tasks, int):
         return tasks if count is None else min(tasks, count)
     if not numbered or count is None:
-        why = "makes tasks without end" if numbered else "is made by a function, without numbers"
-        raise ConfigError(f"tasks='all' needs a list of tasks, and {env_id} {why}: give a number")
+        why = (
+            "has an unlimited number" if numbered else "comes from a function, without task numbers"
+        )
+        raise ConfigError(
+            f"tasks='all' needs a finite number of tasks, but {env_id} {why}: set tasks to a number"
+        )
     return count
 
 
 def _gather_episodes(own: Sequence[Episode]) -> list[Episode]:
-    """The episodes of all ranks, in their order."""
+    """The episodes of all ranks, in order."""
     parts = map(wire.load, ranks.all_gather_bytes(wire.dump(Batch(episodes=tuple(own)))))
     return [episode for part in parts for episode in part.episodes]
 
 
 def _gather_models(player: Policy | Mapping[str, Policy]) -> AbstractContextManager[None]:
-    """Within this context every rank can run the models on its own."""
+    """Within this context every rank can run the models independently."""
     if ranks.world_size() == 1:
         return nullcontext()
     from llmzoo.distributed.sharding import gather_weights

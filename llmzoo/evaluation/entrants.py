@@ -1,4 +1,4 @@
-"""Who plays in a league, by name; models are loaded only while they play."""
+"""The players of a league, by name. Models are loaded only while they play."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from llmzoo.runs import run_folder
 from llmzoo.runs.named_policies import load_policy_for_agents, refuse_stages
 from llmzoo.runs.policy_plans import policy_kind
 
-MAX_SNAPSHOTS = 20  # checkpoints and copies of one run
+MAX_SNAPSHOTS = 20  # limit on checkpoints and copies of one run
 
-# what each kind of player can be told, beside the seed
+# the settings of each kind of player, besides the seed
 _OPTIONS_BY_KIND = {
     "scripted": (),
     "server": ("sampling",),
@@ -32,9 +32,9 @@ _OPTIONS_BY_KIND = {
 class Entrant:
     """A player of a league.
 
-    ``name``: unique in the league. ``load``: gives the policy of each agent. ``mark``: tells apart what
-    may be in the place of the name: a hash of the weights in a folder, and else the name.
-    ``run``, ``iteration``: of a checkpoint or a copy.
+    ``name``: unique in the league. ``load``: loads the policy of each agent. ``mark``: identifies
+    the content behind the name: for a folder a hash of its weights, otherwise the name. ``run``,
+    ``iteration``: of a checkpoint or a copy.
     """
 
     name: str
@@ -47,10 +47,11 @@ class Entrant:
 def expand_names(names: Sequence[str], at_most: int = MAX_SNAPSHOTS) -> list[str]:
     """The players that ``names`` stand for.
 
-    A run folder alone stands for all its checkpoints and copies, ``RUN/checkpoints`` and ``RUN/opponents``
-    stand for those inside, and a run folder beside other players stands for its newest checkpoint. Of more than
-    ``at_most`` checkpoints and copies as many are taken, evenly spread, the first and the last among them. A
-    copy is left out if there is the checkpoint of its iteration, which has the same weights.
+    A run folder given alone stands for all its checkpoints and copies, ``RUN/checkpoints`` and
+    ``RUN/opponents`` stand for those inside, and a run folder given with other players stands for its newest
+    checkpoint. If there are more than ``at_most`` checkpoints and copies, that number is selected, evenly
+    spaced and including the first and the last. A copy is left out if there is a checkpoint of the same
+    iteration, which has the same weights.
     """
     found: dict[object, str] = {}
     for name in names:
@@ -63,7 +64,7 @@ def expand_names(names: Sequence[str], at_most: int = MAX_SNAPSHOTS) -> list[str
     if len(found) < 2:
         description = f"{names[0]} alone" if names else "nobody"
         raise ConfigError(
-            f"a league has at least two players, and this is {description}: name more, such as expert or noisy expert"
+            f"a league needs at least two players, got {description}: name more, such as expert or noisy expert"
         )
     return list(found.values())
 
@@ -91,7 +92,7 @@ def _sources(name: str, *, alone: bool, at_most: int) -> Sequence[str | Path]:
 
 
 def _newest(name: str) -> str:
-    """A run's newest checkpoint; any other name as it is."""
+    """A run's newest checkpoint; any other name unchanged."""
     return str(run_models.newest_checkpoint(name)) if run_models.is_run(name) else name
 
 
@@ -113,11 +114,11 @@ def make_entrants(
     device: str | None = None,
     trust_remote_code: bool = False,
 ) -> list[Entrant]:
-    """The players called ``names``, each to play any of the agents ``agents``; nothing is loaded.
+    """The players called ``names``, each able to play any of ``agents``; nothing is loaded yet.
 
-    The settings are those of :func:`llmzoo.runs.named_policies.load_policy_for_agents`, and go to the players that
-    have such. Raises :class:`ConfigError` for a name without a player, a run that did not train all
-    agents, and settings that no player has.
+    The settings are those of :func:`llmzoo.runs.named_policies.load_policy_for_agents`, and apply to the
+    players that have them. Raises :class:`ConfigError` for a name that is not a policy, a run that did not
+    train all agents, and settings that no player has.
     """
     names = [_newest(name) for name in names]
     given: dict[str, Any] = {"sampling": sampling, "chat": chat, "device": device}
@@ -126,7 +127,9 @@ def make_entrants(
     used = {option for name in names for option in _OPTIONS_BY_KIND[policy_kind(name)]}
     for option in given:
         if option not in used:
-            raise ConfigError(f"{', '.join(names)} run no model: {option} would have no effect")
+            raise ConfigError(
+                f"{option} would have no effect, because {', '.join(names)} run no model: leave it out"
+            )
     runs = {name: run for name in names if (run := run_models.find_run(name)) is not None}
     for name in names:
         _check_entrant(name, runs.get(name), agents, trust_remote_code)
@@ -161,7 +164,7 @@ def make_entrants(
 def _check_entrant(name: str, run: Path | None, agents: Sequence[str], trust: bool) -> None:
     """Raise :class:`ConfigError` for a player that could not play every agent."""
     if name == "human":
-        raise ConfigError("a league is played without people: use llmzoo play to play yourself")
+        raise ConfigError("a league cannot include people: use llmzoo play to play yourself")
     if run is None:
         if policy_kind(name) == "model":
             policies.check_model(name, trust_remote_code=trust)
@@ -179,12 +182,12 @@ def _check_entrant(name: str, run: Path | None, agents: Sequence[str], trust: bo
 
 
 def _fingerprint(name: str) -> str:
-    """A hash of the weights in a folder; the name of what is none."""
+    """A hash of the weights in a folder, or the name if it is not a folder."""
     path = Path(name)
     if name in SCRIPTED or not path.is_dir():
         return name
     found = blake2b(digest_size=16)
-    # beside the folders of its policies a checkpoint has the state of the learner
+    # a checkpoint contains the learner's state as well as the folders of its policies
     inside = "*.safetensors" if run_models.find_run(name) is None else "*/**/*.safetensors"
     for file in sorted(path.rglob(inside)):
         found.update(str(file.relative_to(path)).encode())

@@ -40,53 +40,53 @@ class Evaluation:
     """The result of an evaluation.
 
     ``success_ci95`` is the Wilson interval of the success rate, with distinct tasks as units. If
-    agents play against each other, ``success`` is the first agent's and ``win_rate`` has the share
-    of tasks that each agent won. ``solved`` has the result of each task, in order, so that two
-    evaluations of the same tasks can be compared (:func:`llmzoo.evaluation.statistics.mcnemar_test`). In JSON it is a
-    string of 0 and 1.
+    agents play against each other, ``success`` is the first agent's and ``win_rate`` has the
+    fraction of tasks that each agent won. ``solved`` has the result of each episode, in order, so
+    that two evaluations of the same tasks can be compared
+    (:func:`llmzoo.evaluation.statistics.mcnemar_test`). In JSON it is a string of 0 and 1.
     ``return_ci95`` is :func:`mean_interval` of ``returns``, again with distinct tasks as units.
 
-    With several samples of a task, ``success`` is the share of all episodes, which is pass@1, and
-    ``pass_at`` has :func:`pass_at` for 1, 2, 4 and so on up to ``samples``. ``majority`` counts a
-    task as solved if the most common final answer of its samples is right; environments whose
-    answers can be compared put them into ``infos`` as ``answer``.
+    With several samples per task, ``success`` is the success rate over all episodes, which is
+    pass@1, and ``pass_at`` has :func:`pass_at` for 1, 2, 4 and so on up to ``samples``.
+    ``majority`` counts a task as solved if the most common final answer of its samples is right.
+    Environments whose answers can be compared put them into ``infos`` as ``answer``.
     """
 
     env: str
     policy: str
     split: str
     source: str
-    feedback: str | None  # what agents are told of the answer key; None if it is not declared
+    feedback: str | None  # what agents learn about the solution; None if not declared
     decoding: str  # "sampled" or "greedy"
     tasks: int  # tasks played
-    samples: int  # episodes of each task
+    samples: int  # episodes per task
     split_tasks: int | None  # tasks in the split; None for an endless generator
     distinct_tasks: int  # distinct tasks among those played; sources may repeat tasks
     ids: tuple[str, ...]  # the task of each episode, in the order of the source
-    skipped: int  # bad records of the source
-    left_out: int  # records that the environment does not play
-    no_solution: tuple[str, ...]  # ids of the tasks for which a scripted player knew no answer
+    skipped: int  # unreadable records of the source
+    left_out: int  # records that the environment excludes
+    no_solution: tuple[str, ...]  # ids of tasks that a scripted policy has no solution for
     seed: int
     success: float
     success_ci95: tuple[float, float]
-    solved: tuple[bool, ...]  # of each episode, a task's samples together
+    solved: tuple[bool, ...]  # for each episode, with a task's samples together
     pass_at: Mapping[int, float] | None  # pass@k by k; None for one sample
     pass_at_ci95: Mapping[int, tuple[float, float] | None] | None
-    majority: float | None  # success of the most common answer; None where there is none to compare
-    win_rate: Mapping[str, float] | None  # per agent; None if nobody plays against others
+    majority: float | None  # success of the most common answer; None if answers cannot be compared
+    win_rate: Mapping[str, float] | None  # per agent; None if agents do not play against each other
     draws: float | None  # share of tasks without a winner
     mean_return: Mapping[str, float]  # per agent, undiscounted
     return_ci95: Mapping[str, tuple[float, float] | None]  # None for a single task
     returns: Mapping[str, tuple[float, ...]]  # of each episode, in order
-    mean_turns: float  # decisions of the busiest agent
-    answers: int  # answers of all agents in all tasks
-    refused: int  # answers left empty because the prompt was too long for the model
-    episodes_failed: int  # in which a judge, a tool or an endpoint failed; counted as not solved
-    answers_failed: int  # answers left empty because the call of an endpoint failed
-    tokens: int  # sampled tokens of all answers
+    mean_turns: float  # decisions of the agent with the most decisions
+    answers: int  # completions of all agents in all tasks
+    refused: int  # empty completions because the prompt was too long for the model
+    episodes_failed: int  # episodes with a failed judge, tool or endpoint; counted as not solved
+    answers_failed: int  # empty completions because the call of an endpoint failed
+    tokens: int  # sampled tokens of all completions
     usage: Mapping[str, int] | None  # tokens "read" and "written" by endpoints, as they count them
     seconds: float
-    notes: tuple[str, ...] = ()  # what to keep in mind when the numbers are read
+    notes: tuple[str, ...] = ()  # caveats for reading the numbers
 
     def to_dict(self) -> dict[str, Any]:
         solved = "".join("1" if solved else "0" for solved in self.solved)
@@ -105,14 +105,14 @@ class Evaluation:
 
 
 def _with_string_keys(values: Mapping[int, Any] | None) -> dict[str, Any] | None:
-    """With keys that JSON has too."""
+    """The mapping with string keys, as in JSON."""
     return None if values is None else {str(k): value for k, value in values.items()}
 
 
 def format_task_count(evaluation: Mapping[str, Any]) -> str:
     """``200 of 1319``: the tasks of an evaluation and of its split.
 
-    Endless splits, and results of earlier versions, give the first number only.
+    For unlimited splits, and results of earlier versions, only the first number.
     """
     count = evaluation.get("split_tasks")
     return str(evaluation["tasks"]) if count is None else f"{evaluation['tasks']} of {count}"
@@ -135,17 +135,18 @@ def evaluate(
 ) -> Evaluation:
     """Play each of the first ``tasks`` tasks of a split, or ``"all"``; see :func:`llmzoo.collect`.
 
-    If a function makes the environment, it is given ``split`` if it takes it. A scripted player gives an
-    empty answer to a task whose solution it does not know; ``no_solution`` lists these tasks.
+    If ``env`` is a function that takes ``split``, it is called with it. A scripted policy gives an
+    empty action for a task whose solution it does not know; ``no_solution`` lists these tasks.
 
-    ``samples``: episodes of each task, for pass@k. ``out``: a folder that keeps every episode as it
-    ends (:mod:`llmzoo.evaluation.episode_folder`); with ``resume``, an evaluation that was cut off goes
-    on there, and episodes in which the call of an endpoint failed are played again. ``concurrency``:
-    episodes played at once.
+    ``samples``: episodes per task, for pass@k. ``out``: a folder in which every episode is saved as
+    it ends (:mod:`llmzoo.evaluation.episode_folder`); with ``resume``, an interrupted evaluation
+    continues there, and episodes in which the call of an endpoint failed are played again.
+    ``concurrency``: episodes played at once.
 
-    Raises :class:`llmzoo.errors.ConfigError` for anything else as environment or policy, and
-    :class:`llmzoo.errors.EndpointError` if an endpoint does not answer: if its first 8 calls have failed, if
-    32 calls in a row fail later, over a minute or more, or if no call for an agent has been answered at the end.
+    Raises :class:`llmzoo.errors.ConfigError` for any other kind of environment or policy, and
+    :class:`llmzoo.errors.EndpointError` if an endpoint does not respond: if its first 8 calls fail,
+    if 32 calls in a row fail later, over a minute or more, or if no call for an agent has succeeded
+    at the end.
     """
     if out is not None and not resume:
         check_new_folder(Path(out))
@@ -190,7 +191,7 @@ def evaluate(
 
 
 def _policy_settings(player: Policy | Mapping[str, Policy]) -> dict[str, Any]:
-    """What plays each agent, as far as a resumed evaluation must find it unchanged."""
+    """The settings of each agent's policy that must not change when an evaluation is resumed."""
     settings = {}
     for agent, policy in as_policy_mapping(player).items():
         model = policy if isinstance(policy, SamplingPolicy) else None
@@ -215,14 +216,14 @@ def _endpoint_usage(player: Policy | Mapping[str, Policy]) -> dict[str, int]:
 
 
 def is_billed(player: Policy | Mapping[str, Policy]) -> bool:
-    """Whether answers come from a server whose calls are not repeated without need."""
+    """Whether completions come from a server whose calls are not repeated unnecessarily."""
     return any(isinstance(policy, EndpointPolicy) for policy in as_policy_mapping(player).values())
 
 
 def _summarize(
     episodes: Sequence[Episode], player: Policy | Mapping[str, Policy], samples: int
 ) -> dict[str, Any]:
-    """The fields of an :class:`Evaluation` that the episodes give, a task's samples together."""
+    """The fields of an :class:`Evaluation` that are computed from the episodes."""
     count, info = len(episodes), episodes[0].info
     solved = tuple(episode.success for episode in episodes)
     by_content: dict[Any, list[Episode]] = {}  # the episodes of each distinct task
@@ -272,8 +273,8 @@ def _summarize(
 
 
 def _pass_at_metrics(by_content: Iterable[Sequence[Episode]], samples: int) -> dict[str, Any]:
-    """``pass_at`` with its intervals, and ``majority``; ``by_content``: the episodes of each distinct
-    task, which may stand several times in its set."""
+    """``pass_at`` with its intervals, and ``majority``. ``by_content``: the episodes of each distinct task,
+    which may occur several times in its set."""
     if samples == 1:
         return {"pass_at": None, "pass_at_ci95": None, "majority": None}
     clusters = [[es[i : i + samples] for i in range(0, len(es), samples)] for es in by_content]
@@ -296,7 +297,7 @@ def _clamp_to_unit(ends: tuple[float, float] | None) -> tuple[float, float] | No
 
 
 def _is_majority_right(task_episodes: Sequence[Episode]) -> bool | None:
-    """Whether the most common answer is right, the earliest of those as common; None without any."""
+    """Whether the most common answer (the earliest in a tie) is right; None without answers."""
     answers = [e.info.get("answer") for e in task_episodes]
     given = Counter(answer for answer in answers if answer is not None)
     if not given:
@@ -317,14 +318,14 @@ def _outcome_rates(outcomes: Sequence[Mapping[str, str]]) -> dict[str, Any]:
 
 
 def _notes(result: Mapping[str, Any], info: Mapping[str, Any], split: str) -> Iterator[str]:
-    """What to keep in mind when the numbers of an evaluation are read."""
+    """Caveats for reading the numbers of an evaluation."""
     tasks, split_tasks, unsolved = result["tasks"], result["split_tasks"], result["no_solution"]
     if split_tasks is not None and split_tasks < FEW_TASKS:
         low, high = result["success_ci95"]
         yield (
             f"the {info.get('split', split)} split of this source has {split_tasks} tasks, too few to "
-            f"compare learners: the 95% interval [{low:.1%}, {high:.1%}] of the {tasks} played is "
-            "all there is. Use a source with more tasks (source: hub, or a file)"
+            f"compare learners: the 95% interval of the {tasks} tasks played is [{low:.1%}, {high:.1%}]. "
+            "Use a source with more tasks (source: hub, or a file)"
         )
     if result["distinct_tasks"] < tasks:
         yield (
@@ -332,7 +333,7 @@ def _notes(result: Mapping[str, Any], info: Mapping[str, Any], split: str) -> It
             "results on the same task as one cluster"
         )
     if result["skipped"]:
-        yield f"bad records of the source that were skipped: {result['skipped']}"
+        yield f"unreadable records of the source that were skipped: {result['skipped']}"
     if result["left_out"]:
         yield (
             "records of the source that the environment leaves out, as its page says: "
@@ -341,17 +342,17 @@ def _notes(result: Mapping[str, Any], info: Mapping[str, Any], split: str) -> It
     if unsolved:
         more = f" and {len(unsolved) - _MAX_NAMED} more" if len(unsolved) > _MAX_NAMED else ""
         yield (
-            "tasks without a known solution, which got no answer and count as not solved: "
+            "tasks without a known solution, which were not attempted and count as not solved: "
             f"{len(unsolved)} of {tasks} ({', '.join(unsolved[:_MAX_NAMED])}{more})"
         )
     if result["refused"]:
         yield (
             f"{result['refused']} of {result['answers']} prompts were too long for the model and got "
-            "an empty answer. Lower max_new_tokens, or use a model with a longer context"
+            "an empty completion. Lower max_new_tokens, or use a model with a longer context"
         )
     if result["answers_failed"]:
         yield (
-            f"{result['answers_failed']} of {result['answers']} answers are empty because the call of an "
+            f"{result['answers_failed']} of {result['answers']} completions are empty because the call of an "
             "endpoint failed: the success rate counts them as wrong"
         )
     elif result["episodes_failed"]:
@@ -361,6 +362,6 @@ def _notes(result: Mapping[str, Any], info: Mapping[str, Any], split: str) -> It
         )
     if result["feedback"] == "verdict":
         yield (
-            "agents are told whether their answers are right: over several rounds the success rate "
-            "is a pass@rounds, not a pass@1"
+            "agents are told whether their answers are right: with several rounds the success rate "
+            "is pass@rounds, not pass@1"
         )

@@ -2,11 +2,11 @@
 
     config.json                  the settings of the games
     games/FIRST/SECOND/          the games in which FIRST plays the first agent: a folder of episodes
-    league.json                  ratings, results of the pairs, notes; once all have played
+    league.json                  ratings, results of the pairs, notes; written when all have played
 
-The games of a pair depend on the two players and the seeds only. They are kept as they end, in a folder like that of an
-evaluation (:mod:`llmzoo.evaluation.episode_folder`), and a league that was killed resumes from them to the same
-files. Players who are added later play only games that are not there yet.
+The games of a pair depend only on the two players and the seeds. They are saved as they end, in a folder like
+that of an evaluation (:mod:`llmzoo.evaluation.episode_folder`), and a league that was killed resumes from them
+with the same final files. Players who are added later only play games that do not exist yet.
 """
 
 from __future__ import annotations
@@ -62,20 +62,24 @@ def league(
     ended: Callable[[], object] = lambda: None,
     **settings: Any,
 ) -> League:
-    """Let all pairs of players play ``deals`` deals in both orders, and rate the players.
+    """Play ``deals`` deals in both orders between all pairs of players, and rate the players.
 
-    ``env``: an id, or a function that makes an AEC environment; it has two agents. ``players``: names, as
-    :func:`llmzoo.evaluation.entrants.expand_names` reads them, or a mapping from names to players as those of
-    :func:`llmzoo.evaluate`. ``out``: the folder of the league; the same call resumes it. Deal i
-    is task i of the split, with seed ``seed + i``, so both orders and all pairs are dealt the same. ``snapshots``: the most
-    checkpoints and copies of one run. ``settings``: sampling, chat, device and trust_remote_code of
-    :func:`llmzoo.runs.named_policies.load_policy_for_agents`. ``ended`` is called after each game.
+    ``env``: an id, or a function that makes an AEC environment; it must have two agents. ``players``: names, as
+    :func:`llmzoo.evaluation.entrants.expand_names` reads them, or a mapping from names to policies as in
+    :func:`llmzoo.evaluate`. ``out``: the folder of the league; the same call resumes it. Deal i is task i of
+    the split, with seed ``seed + i``, so both orders and all pairs get the same deals. ``snapshots``: the
+    maximum number of checkpoints and copies of one run. ``settings``: sampling, chat, device and
+    trust_remote_code of :func:`llmzoo.runs.named_policies.load_policy_for_agents`. ``ended`` is called after
+    each game.
 
-    At most two players are in memory at a time. Raises :class:`ConfigError` for an environment that has not two
-    agents and for players that cannot be had, and :class:`CheckpointError` for a folder with another league.
+    At most two players are in memory at a time. Raises :class:`ConfigError` for an environment without exactly
+    two agents and for players that cannot be loaded, and :class:`CheckpointError` for a folder with another
+    league.
     """
     if ranks.launched_process_count() > 1:
-        raise ConfigError("a league is played in one process")
+        raise ConfigError(
+            "a league needs a single process: start it without torchrun or accelerate launch"
+        )
     if deals < 2:
         raise ConfigError(f"deals must be at least 2, got {deals}")
     agents = require_two_agents(env, {**(env_args or {}), "split": split})
@@ -87,12 +91,14 @@ def league(
             wrong = (
                 f"{', '.join(settings)} are for names" if settings else f"got {len(competitors)}"
             )
-            raise ConfigError(f"players is a list of names or a mapping of at least two: {wrong}")
+            raise ConfigError(
+                f"players must be a list of names or a mapping of at least two: {wrong}"
+            )
     else:
         competitors = make_entrants(expand_names(players, snapshots), agents, seed=seed, **settings)
     out = Path(out)
     if run_models.is_run(out):
-        raise ConfigError(f"{out} is the folder of a run: choose another one, such as {out}/league")
+        raise ConfigError(f"{out} is a run folder: choose another one, such as {out}/league")
     play_settings: dict[str, Any] = {"split": split, "seed": seed, "greedy": greedy}
     play_settings |= {"env_args": dict(env_args or {}), "concurrency": concurrency}
     config = {"env": str(env), "deals": deals, **play_settings, **settings}
@@ -125,14 +131,15 @@ def require_two_agents(env: str | Callable[[], AECEnv], args: Mapping[str, Any])
     agents = list(built.possible_agents)
     if len(agents) != 2:
         raise ConfigError(
-            f"a league is for two agents, and {built} has {len(agents)} ({', '.join(agents)}): compare "
+            f"a league needs two agents, but {built} has {len(agents)} ({', '.join(agents)}): compare "
             "policies there with llmzoo eval and llmzoo eval compare"
         )
     return agents
 
 
 def pair_order(count: int) -> Iterator[tuple[int, int]]:
-    """All pairs of ``count`` players. Each shares a player with the one before, so that one is loaded, not two."""
+    """All pairs of ``count`` players. Each pair shares a player with the previous one, so only one must be
+    loaded."""
     for i in range(count - 1):
         others = range(i + 1, count)
         for j in others if i % 2 == 0 else reversed(others):
@@ -140,7 +147,7 @@ def pair_order(count: int) -> Iterator[tuple[int, int]]:
 
 
 class _PairLoader:
-    """The policies of the two players of a pair; others are dropped."""
+    """Holds the policies of the two players of a pair, and releases others."""
 
     def __init__(self, agents: Sequence[str]):
         self._agents = agents
@@ -151,7 +158,7 @@ class _PairLoader:
         pair = {first.name: first, second.name: second}
         if not pair.keys() >= self._loaded.keys():
             self._loaded = {name: self._loaded[name] for name in self._loaded if name in pair}
-            gc.collect()  # a model may hold itself in a circle
+            gc.collect()  # a model may be in a reference cycle
         for name, entrant in pair.items():
             if name not in self._loaded:
                 self._loaded[name] = entrant.load()
@@ -165,7 +172,7 @@ def _load_or_play(
     play: Callable[..., Iterator[list[Episode]]],
     ended: Callable[[], object],
 ) -> Games:
-    """The games of two players in one order: those in the folder, or played now."""
+    """The games of two players in one order, read from the folder or played now."""
     if (folder / "config.json").exists():
         _check_settings(folder, config, "remove this folder to play its games again")
         kept = files.read_json_object(folder / RESULT_FILE)
@@ -198,7 +205,7 @@ def _as_entrant(
     agents: Sequence[str],
     seed: int,
 ) -> Entrant:
-    """A player that Python code gives."""
+    """A player given as a Python object."""
     if isinstance(player, str | Path):
         (found,) = make_entrants([str(player)], agents, seed=seed)
         return replace(found, name=name)
@@ -207,5 +214,5 @@ def _as_entrant(
 
 
 def _file_name(player: str) -> str:
-    """A player's name as that of a folder, other for each name."""
+    """A folder name for a player, unique for each name."""
     return re.sub(r"^\.", "%2E", quote(player, safe="@"))

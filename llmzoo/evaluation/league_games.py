@@ -21,8 +21,8 @@ _DIGITS = 6  # of returns and shares
 class Games:
     """The games of two players in one order, one for each deal.
 
-    ``ids``: the content of each deal. ``returns``: by agent, undiscounted. ``answers``, ``errors``: by agent, how many
-    answers were given, and how many of them were refused by the rules.
+    ``ids``: the content of each deal. ``returns``: by agent, undiscounted. ``answers``, ``errors``: by agent, the
+    number of actions, and of those that the rules refused.
     """
 
     ids: tuple[str, ...]
@@ -64,7 +64,7 @@ class Games:
         return games
 
     def points(self, agent: str) -> list[float]:
-        """What the player that played ``agent`` won in each game: 1, 0.5 for a draw, or 0."""
+        """The points of ``agent``'s player in each game: 1 for a win, 0.5 for a draw, or 0."""
         (opponent,) = [name for name in self.returns if name != agent]
         pairs = zip(self.returns[agent], self.returns[opponent], strict=True)
         return [0.5 + 0.5 * ((own > theirs) - (own < theirs)) for own, theirs in pairs]
@@ -73,7 +73,7 @@ class Games:
 class GameTable:
     """The games of a league by player and deal.
 
-    ``points`` [distinct deals, n, n]: what i won against j in the games of a deal, in both orders.
+    ``points`` [distinct deals, n, n]: the points of i against j in the games of a deal, in both orders.
     """
 
     def __init__(self, count: int, agents: Sequence[str], results: Mapping[tuple[int, int], Games]):
@@ -89,7 +89,7 @@ class GameTable:
                     self.points[(deal, *pair)] += point
 
     def iter_games(self) -> Iterator[tuple[int, int, float]]:
-        """All games, deal by deal: the players and the points of the first."""
+        """All games, deal by deal: both players, and the points of the first one."""
         points = {pair: games.points(self.agents[0]) for pair, games in self.results.items()}
         for deal in range(self.deals):
             yield from ((i, j, points[i, j][deal]) for i, j in points)

@@ -1,4 +1,4 @@
-"""Sums the games of a league up: ratings, results, and what to keep in mind."""
+"""Summarises the games of a league: ratings, results and caveats."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ def summarize_league(
 
 
 def _notes(players: Sequence[PlayerStanding], wins: Floats, deals: int) -> Iterator[str]:
-    """What to keep in mind when a league is read."""
+    """Caveats for reading the result of a league."""
     if all(player.won + player.lost == 0 for player in players):
-        yield "every game was a draw: where both agents are paid alike, look at the mean returns"
+        yield "every game was a draw: if both agents have the same rewards, compare the mean returns"
     groups = unbeaten_groups(wins)
     if len(groups) > 1:
         names = [_join_names([players[i].name for i in group]) for group in groups]
         yield (
             f"the players fall into groups: {'; '.join(names)}. Nobody has won or drawn against an earlier group. "
-            "How far apart the groups are is decided by the prior, one game won and one lost "
-            "against an average player, and by the number of games"
+            "The distance between groups depends only on the prior, one game won and one lost "
+            "against an average player, and on the number of games"
         )
     if deals < FEW_TASKS:
-        yield f"{deals} distinct deals are few: intervals are wide, and rough"
+        yield f"{deals} distinct deals are few: intervals are wide and inaccurate"
 
 
 def _join_names(names: Sequence[str]) -> str:

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-ELO = 400 / math.log(10)  # points of a difference of 1 in r
-PRIOR = 1.0  # games that each player is taken to have won, and lost, against the average player
+ELO = 400 / math.log(10)  # points for a difference of 1 in r
+PRIOR = 1.0  # assumed wins, and losses, of each player against the average player
 RESAMPLES = 1000
-_BATCH_SIZE = 100  # of them
+_BATCH_SIZE = 100  # resamples computed at once
 _MAX_ITERATIONS = 200  # of Newton's method; a handful is enough
-# of a step: the difference of two ratings changes by less than log 2, and so the second derivatives by less than
-# a factor of 2, and the likelihood grows in every step
+# limit on a step: the difference between two ratings changes by less than log 2, so the second derivatives
+# change by less than a factor of 2, and the likelihood grows in every step
 _MAX_STEP_SIZE = 1 / 3
 _TOLERANCE = 1e-10
 
@@ -31,11 +31,10 @@ _TOLERANCE = 1e-10
 def bradley_terry(
     wins: Floats, *, won: Floats | float = PRIOR, lost: Floats | float = PRIOR
 ) -> Floats:
-    """The maximum-likelihood ratings r [..., n], from ``wins`` [..., n, n]: how often i beat j, draws as half.
+    """The maximum-likelihood ratings r [..., n], from ``wins`` [..., n, n]: how often i beat j, with draws as half.
 
-    ``won``, ``lost`` [..., n], above 0: games that each player is taken to have won and lost against one average
-    player, who is virtual. With them the rating of a player who won or lost everything is finite. The mean of
-    the ratings is 0.
+    ``won``, ``lost`` [..., n], above 0: assumed games that each player won and lost against a virtual average
+    player. With them the rating of a player who won or lost everything is finite. The mean of the ratings is 0.
     """
     ratings = np.zeros(wins.shape[:-1])
     for _ in range(_MAX_ITERATIONS):
@@ -49,12 +48,12 @@ def bradley_terry(
 
 
 def bootstrap_ratings(points: Floats, *, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
-    """Ratings [resamples, n] under other weights of the deals: the Bayesian bootstrap (D. B. Rubin, 1981).
+    """Ratings [resamples, n] with random weights of the deals: the Bayesian bootstrap (D. B. Rubin, 1981).
 
-    ``points`` [deals, n, n]: what i won against j in the games of a deal, draws as half. A deal has the same weight
-    in the games of all pairs, because luck that a deal gives is shared by all who played it. The games
-    of the prior have weights too. So the interval of a player who won everything is as wide as so many games
-    allow, where resampling what was seen would find no spread.
+    ``points`` [deals, n, n]: the points of i against j in the games of a deal, with draws as half. A deal has
+    the same weight in the games of all pairs, because the luck of a deal is shared by all who played it. The
+    games of the prior have weights too. So the interval of a player who won everything is as wide as the number
+    of games implies, whereas resampling the observed games would find no spread.
     """
     rng = np.random.default_rng(seed)
     deals, count, _ = points.shape
@@ -70,10 +69,10 @@ def bootstrap_ratings(points: Floats, *, resamples: int = RESAMPLES, seed: int =
 
 
 def unbeaten_groups(wins: Floats) -> list[list[int]]:
-    """Players in groups, the stronger first, so that nobody of a later group won or drew against an earlier one.
+    """Players in groups, stronger ones first, such that nobody in a later group won or drew against an earlier one.
 
-    A single group: each player has beaten each other one, or somebody who has, and so on. Then ratings do not
-    need the prior (the condition of L. R. Ford, 1957).
+    If there is a single group, each player has beaten each other one, or somebody who has, and so on. Then
+    ratings do not need the prior (the condition of L. R. Ford, 1957).
     """
     count = len(wins)
     reaches = (wins > 0) | np.eye(count, dtype=bool)

@@ -1,4 +1,4 @@
-"""Judges the answers that an evaluation kept once more, with the rewards of today."""
+"""Re-scores the saved actions of an evaluation with the current rewards."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RescoredEpisode:
-    """An episode judged again. ``why``: how it went otherwise than when it was played; "" if it did not.
+    """A re-scored episode. ``why``: how it differs from the episode as played; "" if it does not.
 
-    ``returns`` and ``success`` are ``before``, when it was played, and ``after``, now.
+    ``returns`` and ``success`` are given ``before``, as played, and ``after``, as re-scored.
     """
 
     task: int
@@ -42,7 +42,7 @@ class RescoredEpisode:
 
     @property
     def has_changed(self) -> bool:
-        """Whether success, or the return of an agent, is another."""
+        """Whether success or the return of an agent has changed."""
         before, after = self.returns_before, self.returns_after
         return (
             self.success_before != self.success_after
@@ -54,17 +54,18 @@ class RescoredEpisode:
 def rescore(
     folder: str | Path, *, env: str | None = None, env_args: Mapping[str, Any] | None = None
 ) -> Iterator[RescoredEpisode]:
-    """Judge every episode of an evaluation's folder again, in their order.
+    """Re-score every episode in the folder of an evaluation, in order.
 
-    Each is restarted, and the answers are played as they stand, whatever the prompts are now.
-    ``env`` and ``env_args``: what the folder says itself, repeated where it is code that you trust.
-    Raises :class:`ConfigError` if the folder holds no evaluation of an environment with an id, if
-    its tasks are no longer the same, or if it names code, keys or servers that you do not name.
+    Each episode is restarted, and its actions are played as they were saved, even if the prompts
+    have changed. ``env`` and ``env_args``: the same as in the folder; needed only if they are code,
+    to confirm that you trust it. Raises :class:`ConfigError` if the folder holds no evaluation of
+    an environment with an id, if its tasks have changed, or if it names code, keys or servers that
+    you do not name.
     """
     folder = Path(folder)
     config = run_folder.read_config(folder)
     if config is None or not {"env", "env_args", "split"} <= config.keys():
-        raise ConfigError(f"{folder} holds no evaluation: llmzoo eval --out FOLDER writes one")
+        raise ConfigError(f"{folder} contains no evaluation: llmzoo eval --out FOLDER writes one")
     check_environment(folder, config, env, env_args)
     played = {**config["env_args"], "env": config["env"]}
     for name, value in {**(env_args or {}), **({} if env is None else {"env": env})}.items():
@@ -97,8 +98,8 @@ def _rescore_row(make: Callable[[], AECEnv], row: Mapping[str, Any]) -> Rescored
     ids = [episode.info.get("task_id") for episode in (before, after)]
     if ids[0] != ids[1]:
         raise ConfigError(
-            f"task {row['task']} was {ids[0]} and is {ids[1]} now: the set has changed, and its "
-            "answers cannot be judged again"
+            f"task {row['task']} was {ids[0]} and is {ids[1]} now: the set has changed, so its "
+            "episodes cannot be re-scored"
         )
     why = "it ends earlier now" if any(remaining.values()) else ""
     return RescoredEpisode(

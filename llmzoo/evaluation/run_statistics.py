@@ -1,7 +1,7 @@
 """Intervals and tests whose unit is the training run.
 
-A learner's result varies from seed to seed, often more than from task to task. So a sentence about a
-learner needs the variation of both. :mod:`llmzoo.evaluation.statistics` has the intervals and tests of
+A learner's result varies from seed to seed, often more than from task to task. So a claim about a
+learner must include both kinds of variation. :mod:`llmzoo.evaluation.statistics` has the intervals and tests of
 single runs, in which only the tasks vary.
 """
 
@@ -26,8 +26,8 @@ def crossed_bootstrap_interval(
     ``runs`` [S][N]: the result of each of S runs in each of N episodes, which are of the same tasks in
     the same order. ``ids`` [N]: the task of each episode; None: all differ. Runs and distinct tasks are
     resampled independently, with replacement: the pigeonhole bootstrap (A. B. Owen, Annals of Applied
-    Statistics 1, 2007). With one run this is the bootstrap over tasks. Few runs give rough limits: those
-    of three runs are close to the lowest and the highest run if these are far apart.
+    Statistics 1, 2007). With one run this is the bootstrap over tasks. With few runs the limits are
+    rough: those of three runs are close to the lowest and the highest run if these are far apart.
 
     For a difference between two ways to train, pass the differences of runs with the same seeds.
     """

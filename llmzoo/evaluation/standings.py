@@ -1,4 +1,4 @@
-"""The result of a league: players, pairs, and how it is read back and shown."""
+"""The result of a league: its players and pairs, parsing and tables."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Interval = tuple[float, float]
 class PlayerStanding:
     """A player's results against all others.
 
-    ``rating``: on Elo's scale, where the mean of the players is 0. ``score``: the share of points, a draw being half
-    a point; ``by_position`` likewise. ``mean_return``: undiscounted. ``errors``: the share of answers that the rules
+    ``rating``: on Elo's scale, where the mean of the players is 0. ``score``: the share of points, with half a point
+    for a draw; ``by_position`` likewise. ``mean_return``: undiscounted. ``errors``: the share of actions that the rules
     refused. All intervals are 95%, with distinct deals as units. ``openskill``: mean and standard deviation of
     :func:`llmzoo.evaluation.weng_lin.openskill_ratings`.
     """
@@ -83,10 +83,10 @@ class League:
             parts = {"players": players, "matches": matches, "notes": tuple(map(str, row["notes"]))}
             names = [player.name for player in players]
             if {(m.first, m.second) for m in matches} != {*combinations(names, 2)}:
-                raise ValueError("not every pair has played")
+                raise ValueError("some pairs have not played")
             return _parse_record(League, {**row, **parts}, known=parts)
         except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise CheckpointError(f"this is no result of a league: {error!r:.200}") from error
+            raise CheckpointError(f"this is not the result of a league: {error!r:.200}") from error
 
 
 Record = TypeVar("Record", PlayerStanding, Match, League)
@@ -106,7 +106,7 @@ def _parse_record(cls: type[Record], row: Mapping[str, Any], known: Collection[s
 
 def _parse_number(value: Any) -> float:
     if type(value) not in (int, float) or not math.isfinite(value):
-        raise ValueError(f"{value!r} is no number")
+        raise ValueError(f"{value!r} is not a number")
     return float(value)
 
 
@@ -115,7 +115,7 @@ def _parse_interval(value: Any) -> Interval:
     return low, high
 
 
-# by the type of a field
+# parsers by the type of a field
 _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "str": str,
     "int": lambda value: int(_parse_number(value)),
@@ -162,7 +162,7 @@ def to_markdown(league: League) -> str:
     lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
     caption = (
         f"{league.env}, {league.split} split, seed {league.seed}: {league.deals} deals, each played twice by every pair, "
-        "with sides exchanged. Ratings are Bradley-Terry's on Elo's scale (400 points: odds of ten to one), the mean "
-        "of the players is 0; intervals are 95%, by distinct deals."
+        "with sides exchanged. Ratings are Bradley-Terry's on Elo's scale (400 points: odds of ten to one), with "
+        "mean 0 over the players; intervals are 95%, by distinct deals."
     )
     return "\n".join([caption, "", *lines, "", *(f"Note: {note}.\n" for note in league.notes)])

@@ -1,4 +1,4 @@
-"""Intervals, estimates and tests of what was measured on tasks.
+"""Intervals, estimates and tests of results on tasks.
 
 Results on one task (its samples, or those of several seeds) are correlated. So tasks are the units:
 each is a cluster of its results.
@@ -46,7 +46,7 @@ def repeated_success_interval(
     For one evaluation this is Wilson's interval. A design effect below 1 counts as 1. If all or
     none are solved it cannot be estimated, and each task counts once.
 
-    The interval covers the choice of tasks and the sampling of answers, not the variation of
+    The interval covers the choice of tasks and the sampling of completions, not the variation of
     training between seeds.
     """
     results = [[one[i] for one in solved if i < len(one)] for i in range(max(map(len, solved)))]
@@ -83,7 +83,7 @@ def mean_interval(
 
 
 def mean_returns(evaluation: Mapping[str, Any]) -> list[float]:
-    """The return of each episode of an evaluation, in the mean over its agents; nan where it is not known."""
+    """The mean return over agents of each episode of an evaluation; nan if unknown."""
     return [
         fmean(math.nan if value is None else value for value in episode_returns)
         for episode_returns in zip(*evaluation["returns"].values(), strict=True)
@@ -114,9 +114,9 @@ def pool_success(evaluations: Sequence[Mapping[str, Any]]) -> tuple[float, tuple
 
 
 def pass_at_k(k: int, solved: int, samples: int) -> float:
-    """The chance that at least one of ``k`` samples of a task is right, when ``solved`` of ``samples``
-    are: the unbiased estimate 1 - C(samples - solved, k) / C(samples, k) of Chen et al. (2021,
-    arXiv 2107.03374).
+    """The probability that at least one of ``k`` samples of a task is right, if ``solved`` of
+    ``samples`` are: the unbiased estimate 1 - C(samples - solved, k) / C(samples, k) of Chen et al.
+    (2021, arXiv 2107.03374).
 
     >>> pass_at_k(2, 1, 4)
     0.5
@@ -193,8 +193,8 @@ def bootstrap_interval(
 
 
 def holm_correction(p_values: Sequence[float]) -> list[float]:
-    """p-values corrected for their number: the chance of any false positive among all of them stays
-    below the level (S. Holm, 1979)."""
+    """p-values corrected for their number: the probability of any false positive among all of them
+    stays below the level (S. Holm, 1979)."""
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])
     corrected, least = [0.0] * len(p_values), 0.0
     for rank, i in enumerate(order):

@@ -1,7 +1,7 @@
-"""Looks for what is wrong with a set of tasks before anybody trains on it.
+"""Checks a set of tasks for faults before training.
 
-Records that cannot be read, reference solutions that are judged wrong, wrong answers that are judged
-right, tasks that stand twice, and tasks of the test split that a model has seen in the training split.
+Faults are unreadable records, reference solutions that are scored as wrong, wrong answers that are scored as
+right, duplicate tasks, and tasks of the test split that also occur in the training split.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from llmzoo.policies.scripted import expert
 from llmzoo.records import Episode
 from llmzoo.rollout.episodes import play_episodes
 
-MAX_GENERATED_TASKS = 200  # tasks that are looked at where a source has no end
+MAX_GENERATED_TASKS = 200  # tasks that are checked if their number is unlimited
 _BATCH_SIZE = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """Something wrong. ``kind`` is one of :data:`KINDS`, ``where`` the record or task it is found at."""
+    """A fault. ``kind`` is one of :data:`KINDS`, ``where`` is the record or task that has it."""
 
     kind: str
     where: str
@@ -38,18 +38,18 @@ class Fault:
 
 
 KINDS = {
-    "bad record": "it cannot be read, and is not played",
-    "reference fails": "the known solution is judged wrong",
+    "bad record": "it cannot be read and is not played",
+    "reference fails": "the known solution is scored as wrong",
     "no reference": "no solution is known, so neither expert nor noisy expert can play it",
-    "wrong answer passes": "an answer that is no solution is judged right",
+    "wrong answer passes": "a wrong answer is scored as right",
     "duplicate": "another task has the same content",
-    "leak": "a task of the test split is all but the same as one of the training split",
+    "leak": "a task of the test split is nearly identical to one of the training split",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
-    """``tasks``: that were looked at, of ``split_tasks`` (None where there is no end)."""
+    """``tasks``: the number of tasks checked, of ``split_tasks`` (None if unlimited)."""
 
     env: str
     source: str
@@ -142,7 +142,7 @@ def _check_references(known: Sequence[Episode]) -> Iterator[Fault]:
         if _is_unsolved(episode):
             yield Fault(kind="no reference", where=_task_name(episode), what=KINDS["no reference"])
         elif not episode.success:
-            reason = "; ".join(_errors(episode)) or "it is read, and does not solve the task"
+            reason = "; ".join(_errors(episode)) or "it is accepted but does not solve the task"
             yield Fault(kind="reference fails", where=_task_name(episode), what=reason)
 
 
@@ -156,10 +156,10 @@ def _check_wrong_answers(
     known: Sequence[Episode],
     ended: Callable[[Episode], object] | None,
 ) -> Iterator[Fault]:
-    """Tasks that an empty answer solves, or the reference when its functions return nothing or, where
-    an answer counts, when its numbers are others.
+    """Tasks that are solved by an empty answer, or by a spoiled reference: one whose functions return nothing
+    or, for tasks with a final answer, whose numbers are changed.
 
-    Nothing is said of tasks in which agents play against each other: there is no wrong answer.
+    Tasks in which agents play against each other are not checked, because they have no wrong answers.
     """
     if any("outcomes" in episode.info for episode in known):
         return
@@ -185,8 +185,8 @@ def _check_wrong_answers(
 
 
 def _spoil(text: str, *, answer: bool) -> str:
-    """A program whose functions return nothing; an answer with other numbers; other texts as they
-    are."""
+    """A program with functions that return nothing; an answer with other numbers; any other text
+    unchanged."""
     if re.search(r"^\s*return\b", text, re.MULTILINE):
         return re.sub(r"^(\s*)return\b.*$", r"\1return None", text, flags=re.MULTILINE)
     return re.sub(r"\d+", lambda number: str(int(number[0]) + 1), text) if answer else text
@@ -206,8 +206,10 @@ def _find_duplicates(known: Sequence[Episode]) -> Iterator[Fault]:
 def _find_leaks(
     make: Callable[..., AECEnv], known: Sequence[Episode], count: int | None
 ) -> Iterator[Fault]:
-    """Tasks of the test split whose prompt is that of a training task but for case and punctuation."""
-    if count is None:  # generators keep the splits apart by what a task is, and the kit checks that
+    """Tasks of the test split whose prompt equals that of a training task, ignoring case and punctuation."""
+    if (
+        count is None
+    ):  # generators separate the splits by task content, and the test kit checks that
         return
     names = {_task_name(episode): _normalized_prompt(episode) for episode in known}
     tests = _task_names(make, "test")

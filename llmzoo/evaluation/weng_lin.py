@@ -1,4 +1,4 @@
-"""Ratings by openskill (R. C. Weng and C.-J. Lin, 2011), a check by another method where it is installed.
+"""Ratings by openskill (R. C. Weng and C.-J. Lin, 2011), as a check with another method if it is installed.
 
 The ratings of ``llmzoo league`` are those of :mod:`.ratings`.
 """

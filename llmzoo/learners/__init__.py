@@ -1,8 +1,8 @@
 """Learners: one file per algorithm, looked up by name.
 
-A learner of another package is registered in the entry-point group ``llmzoo.learners``
-(``my_learner = my_package.my_learner:MyLearner``), given by its path (``my_module:MyLearner``)
-instead of a name, or passed to ``fit`` as an object.
+A learner of another package can be registered in the entry-point group ``llmzoo.learners``
+(``my_learner = my_package.my_learner:MyLearner``), named by its path (``my_module:MyLearner``), or
+passed to ``fit`` as an object.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LEARNERS = {
     "ppo": "llmzoo.learners.ippo:PPO",
     "sft": "llmzoo.learners.sft:SFT",
 }
-# their options, which are read without torch
+# configuration classes, which can be imported without torch
 CONFIGS = {
     "at_grpo": "groups:ATGRPOConfig",
     "ccpo": "groups:CCPOConfig",
@@ -56,7 +56,7 @@ CONFIGS = {
     "ppo": "critics:IPPOConfig",
     "sft": "rows:SFTConfig",
 }
-# environment arguments that they need
+# environment arguments that learners require
 ENV_DEFAULTS = {"grpo": {"num_agents": 1}, "ppo": {"num_agents": 1}}
 
 
@@ -70,10 +70,10 @@ def list_learners() -> list[str]:
 
 
 def learner_class(name: str) -> Any:
-    """The learner called ``name``, or at the path ``"module:Class"``.
+    """The learner class with this name, or at the path ``"module:Class"``.
 
     Its attribute ``Config`` is its configuration dataclass. Raises :class:`UnknownNameError`, or
-    :class:`ConfigError` for a path without a learner.
+    :class:`ConfigError` if the path does not lead to a learner.
     """
     if is_import_path(name):
         return _check_learner(load_user_object(name, "learner"), name)
@@ -87,7 +87,7 @@ def learner_class(name: str) -> Any:
 
 
 def env_defaults(name: str) -> Mapping[str, Any]:
-    """Environment arguments that a learner needs; for those of llmzoo without importing torch.
+    """Environment arguments that a learner requires. Reading those of a built-in learner does not import torch.
 
     Raises as :func:`learner_class` does.
     """
@@ -98,7 +98,7 @@ def env_defaults(name: str) -> Mapping[str, Any]:
 
 
 def learner_config(name: str) -> Any:
-    """The configuration dataclass of a learner; for those of llmzoo without importing torch.
+    """The configuration dataclass of a learner. Reading that of a built-in learner does not import torch.
 
     Raises as :func:`learner_class` does.
     """
@@ -108,7 +108,7 @@ def learner_config(name: str) -> Any:
 
 
 def learner_summary(name: str) -> str:
-    """The first line of what a learner says of itself, read without importing it."""
+    """The first line of a learner's docstring, read without importing the learner."""
     module, _, cls = _known_learners()[name].partition(":")
     found = find_spec(module)
     if found is None or found.origin is None:
@@ -120,12 +120,12 @@ def learner_summary(name: str) -> str:
 
 
 def _check_learner(loaded: Any, path: str) -> Any:
-    """``loaded``; raises :class:`ConfigError` unless it is a class that the loop can drive."""
+    """``loaded``; raises :class:`ConfigError` unless it is a learner class."""
     missing = [name for name in ("Config", "rollout") if not hasattr(loaded, name)]
     if missing or not isinstance(loaded, type):
         lack = f"it does not define {' and '.join(missing)}" if missing else "it is not a class"
         raise ConfigError(
-            f"{path} is not a learner: {lack}. Extend llmzoo.learners.groups.GroupLearner, or one of "
-            "the learners"
+            f"{path} is not a learner: {lack}. Extend llmzoo.learners.groups.GroupLearner, or an existing "
+            "learner"
         )
     return loaded

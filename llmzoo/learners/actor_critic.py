@@ -1,4 +1,4 @@
-"""What PPO and its relatives share: episodes, values, generalised advantages."""
+"""Base of the learners with a critic: they play episodes and compute advantages from a critic's values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from llmzoo.rollout.plans import WholeEpisodes
 
 
 class ActorCritic(Learner):
-    """Plays plain episodes. A critic's values judge each answer."""
+    """Plays plain episodes. Advantages come from a critic's values."""
 
     Config: ClassVar[type[ActorCriticConfig]] = ActorCriticConfig
     config: ActorCriticConfig

@@ -1,8 +1,9 @@
-"""Advantages: what each completion of a group was worth beyond a baseline.
+"""Advantages: how far each completion of a group exceeds a baseline.
 
-Pure functions. Those on the returns of one group take float tensors [K], and their baseline never
-looks beyond the group; :func:`whiten` takes a whole batch. The baseline that outlives a batch is
-in :mod:`llmzoo.learners.rae`, advantages from a critic's values in :mod:`llmzoo.learners.value_estimation`.
+Pure functions. Those on the returns of one group take float tensors [K] and use a baseline from that
+group only; :func:`whiten` takes a whole batch. The baseline that persists across batches is in
+:mod:`llmzoo.learners.rae`. Advantages from a critic's values are in
+:mod:`llmzoo.learners.value_estimation`.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def greedy_baseline(returns: Tensor, greedy: float) -> Tensor:
 
 
 def counterfactual_baseline(returns: Tensor, counterfactual: Tensor) -> Tensor:
-    """A_k = R_k - mean return with the agent's own answer drawn again, the others' kept: the idea of COMA
-    (arXiv 1705.08926). [K], [K] -> [K]."""
+    """A_k = R_k - mean return with the agent's completion replaced and the others' kept: the idea of
+    COMA (arXiv 1705.08926). [K], [K] -> [K]."""
     return returns - counterfactual
 
 
@@ -48,7 +49,7 @@ def max_baseline(returns: Tensor) -> Tensor:
 def success_weighted(returns: Tensor) -> Tensor:
     """A_k = (R_k - mean(R)) / mean(R), negative returns as 0: MaxRL (arXiv 2602.02710). [K] -> [K].
 
-    0 where no return is above 0.
+    All 0 if no return is above 0.
     """
     shares = returns.clamp_min(0)
     mean = shares.mean()
@@ -56,14 +57,14 @@ def success_weighted(returns: Tensor) -> Tensor:
 
 
 def _is_negligible(spread: Tensor, values: Tensor, eps: float) -> bool:
-    """Whether a spread is no more than rounding leaves of equal values of this size."""
+    """Whether a spread is within the rounding error of equal values of this size."""
     return bool(spread <= eps * values.abs().max().clamp_min(1))
 
 
 def normalize_by_std(advantages: Tensor, returns: Tensor, eps: float = 1e-6) -> Tensor:
-    """Advantages over the (biased) standard deviation of the group's returns + eps. [K] -> [K].
+    """Advantages divided by (biased standard deviation of the group's returns + eps). [K] -> [K].
 
-    A group whose returns are all the same gives zeros rather than amplified rounding errors.
+    A group whose returns are all equal gives zeros rather than amplified rounding errors.
     """
     spread = returns.std(correction=0)
     if _is_negligible(spread, returns, eps):
@@ -74,9 +75,9 @@ def normalize_by_std(advantages: Tensor, returns: Tensor, eps: float = 1e-6) -> 
 def whiten(advantages: Tensor, eps: float = 1e-6) -> Tensor:
     """(A - mean) / (std + eps) over a whole batch, [M] -> [M]: mean 0, standard deviation 1.
 
-    PPO implementations do so, and REINFORCE++ (arXiv 2501.03262) instead of a group's deviation.
-    The deviation is the biased one. A batch without spread, or of one element, gives zeros rather
-    than amplified rounding errors.
+    PPO implementations do this. REINFORCE++ (arXiv 2501.03262) does it instead of dividing by a
+    group's standard deviation. The standard deviation is the biased one. A batch without variance,
+    or with one element, gives zeros rather than amplified rounding errors.
     """
     if len(advantages) == 0:
         return torch.zeros_like(advantages)

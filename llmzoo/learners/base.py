@@ -1,7 +1,8 @@
-"""What every learner is: a plan of its rollouts (:attr:`Learner.plan`) and an update (:meth:`Learner.updater`).
+"""The interface of a learner: where its batches come from (:attr:`Learner.plan`), and an update
+(:meth:`Learner.updater`).
 
-:mod:`llmzoo.learners.groups` has the base of learners without a critic,
-:mod:`llmzoo.learners.actor_critic` that of learners with one.
+:mod:`llmzoo.learners.groups` has the base of learners without a critic, and
+:mod:`llmzoo.learners.actor_critic` the base of learners with one.
 """
 
 from __future__ import annotations
@@ -20,30 +21,30 @@ from llmzoo.rollout.scheduler import Rollout
 
 
 class Updater(Protocol):
-    """Changes the weights of the policies that learn; holds all the state that outlives a batch.
+    """Updates the weights of the policies that learn, and holds all state that persists across batches.
 
     The checkpoint itself stores the policies' weights. The updater saves and loads everything else
     (optimisers, critics, references, running means) as safetensors and JSON.
     """
 
     def players(self) -> Mapping[str, Policy]:
-        """Who plays each agent while the next batch is played."""
+        """The policy that plays each agent in the next batch."""
         ...
 
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
         """Learn from a batch and return metrics. ``seed`` fixes all randomness.
 
         Raises :class:`llmzoo.errors.DivergedError` if a loss or a gradient is not finite. The
-        weights are then those from before that step.
+        weights are then unchanged by that step.
         """
         ...
 
     def credits(self, batch: Batch) -> list[float | None]:
         """The advantages of ``batch.completions`` in the last update, which learned from this batch.
 
-        They are the values that the loss received, after all normalisation and filters. Per-token
-        advantages are averaged over the answer. None means that the answer was not trained on, or
-        that the learner has no advantages.
+        These are the values that the loss received, after all normalisation and filters. Per-token
+        advantages are averaged over the completion. None means that the completion was not trained
+        on, or that the learner has no advantages.
         """
         ...
 
@@ -60,22 +61,22 @@ class Learner:
     """Base of all learners. ``Config`` is the dataclass of its options."""
 
     Config: ClassVar[type]
-    env_defaults: ClassVar[Mapping[str, Any]] = {}  # environment arguments that it needs
+    env_defaults: ClassVar[Mapping[str, Any]] = {}  # environment arguments that it requires
 
     def __init__(self, config: Any = None):
         self.config: Any = config or self.Config()
 
     @property
     def separable(self) -> bool:
-        """Whether each policy can have an updater of its own, with the same result.
+        """Whether giving each policy its own updater leaves the result unchanged.
 
-        Such an updater receives the groups of its policy's agents, and all episodes.
+        Such an updater receives only the groups of its policy's agents, but all episodes.
         """
         return False
 
     @property
     def needs_return_variance(self) -> bool:
-        """Whether an agent learns nothing while all answers to a prompt are paid alike."""
+        """Whether an agent learns nothing while all completions of a prompt have equal returns."""
         return True
 
     @property
@@ -84,7 +85,7 @@ class Learner:
         return 1
 
     def check(self, env: AECEnv, trained: Collection[str]) -> None:
-        """Raise :class:`llmzoo.errors.ConfigError`, before a run starts, for settings without effect on ``env``."""
+        """Raise :class:`llmzoo.errors.ConfigError` for settings that have no effect on ``env``, before a run starts."""
 
     @property
     def plan(self) -> RolloutPlan:
@@ -96,7 +97,7 @@ class Learner:
         return self.plan.rollout(env, seed, trained)
 
     def wants_more(self, batch: Batch, rounds: int) -> bool:
-        """Whether to play more episodes for a batch that was extended ``rounds`` times already."""
+        """Whether to play more episodes for a batch that has already been extended ``rounds`` times."""
         return False
 
     def updater(
@@ -108,6 +109,6 @@ class Learner:
     ) -> Updater:
         """The updater for a run of ``total_steps`` iterations.
 
-        ``policies``: those that learn, by name. ``agent_policies``: the policy that plays each agent.
+        ``policies``: the learning policies, by name. ``agent_policies``: the policy that plays each agent.
         """
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""CCPO: counterfactual credit for one agent's part in a joint answer (arXiv 2603.21563, 1705.08926)."""
+"""CCPO: counterfactual credit for one agent's share in a joint action (arXiv 2603.21563, 1705.08926)."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from llmzoo.rollout.plans import JointTree
 
 
 class CCPO(JointLearner):
-    """Credit: the return minus the mean return when this agent answers again and the others' answers stay.
+    """Credit: the return minus the mean return with this agent's completion replaced and the others' kept.
 
-    The joint return of an aligned answer holds the luck of the other agents' answers. The difference to
-    the same joint answer with only this agent's part replaced does not: what the others said is on both
-    sides. An answer that makes no difference gets exactly no credit, even in a team that succeeds. This is
-    COMA's counterfactual baseline (arXiv 1705.08926), with forks of the episode in place of a critic. CCPO
-    compares with the outcome without the agent; here the agent answers with other words.
+    The return of a joint action also depends on the luck of the other agents' completions. The difference
+    from the same joint action with only this agent's completion replaced does not, because the others'
+    completions are the same on both sides. A completion that makes no difference gets exactly no credit,
+    even in a team that succeeds. This is COMA's counterfactual baseline (arXiv 1705.08926), with forks of
+    the episode instead of a critic. CCPO compares with the outcome without the agent; here the agent acts
+    with a different completion.
 
-    The replacements are the group's own other answers, so no answers are sampled for them at the node
-    itself. Each of the N x K x ``redraws`` joint answers is tried in a copy of the episode, and played on to
-    its end where the episode is not over, which costs tokens in tasks of several turns. Where steps are slow,
-    as with programs, set fewer redraws.
+    The replacements are the other completions of the group, so no further completions are sampled at the
+    node itself. Each of the N x K x ``redraws`` joint actions is tried in a copy of the episode and, unless
+    that ends the episode, played to the end, which costs tokens in tasks with several turns. If steps are
+    slow, for example because they run programs, set fewer ``redraws``.
 
-    The baseline does not contain the answer itself, so the gradient at each node is unbiased. With one agent
-    and all redraws this is ``marloo``. MAGRPO with ``mode="cross"`` averages over all K**N
-    joint answers: it has even less noise, and needs more copies.
+    The baseline does not contain the completion itself, so the gradient at each node is unbiased. With one
+    agent and all redraws this is ``marloo``. MAGRPO with ``mode="cross"`` averages over all K**N joint
+    actions: it has even less noise, and needs more copies.
     """
 
     Config: ClassVar[type[GroupConfig]] = CCPOConfig
@@ -44,5 +45,5 @@ class CCPO(JointLearner):
         return replace(super().plan, redraws=self.config.group_size - 1 if given is None else given)
 
     def credit(self, group: Group) -> Tensor:
-        assert group.redrawn, "the rollout of this group drew no answers again"
+        assert group.redrawn, "this group has no returns with replaced completions"
         return counterfactual_baseline(torch.tensor(group.returns), torch.tensor(group.redrawn))

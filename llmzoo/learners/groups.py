@@ -1,4 +1,4 @@
-"""Learners on groups of answers to one prompt, without a critic: the learner and its update.
+"""Learners on groups of completions of one prompt, without a critic: the learner and its update.
 
 A learner defines the advantage of each completion of a group (:meth:`GroupLearner.credit`). A
 :class:`Group` is defined in :mod:`llmzoo.records`.
@@ -41,7 +41,7 @@ class GroupLearner(Learner):
     """Base of the critic-free learners: policy gradient on groups with advantages."""
 
     Config: ClassVar[type[GroupConfig]] = GroupConfig
-    uses_group_baseline: ClassVar[bool] = False  # credit is 0 unless a group's answers differ
+    uses_group_baseline: ClassVar[bool] = False  # credit is 0 unless a group's returns differ
 
     def __init__(self, config: Any = None):
         super().__init__(config)
@@ -51,7 +51,7 @@ class GroupLearner(Learner):
             and self.config.role_baseline is None
         ):
             raise ConfigError(
-                "this learner compares the answers of a group and learns nothing from a single one: "
+                "this learner compares the completions of a group and learns nothing from a single one: "
                 "set group_size to at least 2"
             )
 
@@ -68,7 +68,7 @@ class GroupLearner(Learner):
         return self
 
     def for_agent(self, agent: str) -> GroupLearner:
-        """The learner that assigns credit to this agent's answers."""
+        """The learner that assigns credit to this agent's completions."""
         return self
 
     def credit(self, group: Group) -> Tensor:
@@ -82,8 +82,8 @@ class GroupLearner(Learner):
         return 2 * sum(group.differs for group in batch.groups) < len(batch.groups)
 
     def compute_advantages(self, groups: Sequence[Group]) -> list[ScoredGroup]:
-        """The groups with their advantages. Completions that no model sampled are dropped and do not affect the
-        baseline."""
+        """The groups with their advantages. Completions that no model sampled are dropped and do not affect
+        the baseline."""
         scored = [ScoredGroup(group, self._normalize(group)) for group in keep_sampled(groups)]
         return self._whiten(scored) if self.config.whiten and scored else scored
 
@@ -103,8 +103,8 @@ class GroupLearner(Learner):
         return torch.stack(divided).sum(dim=0)
 
     def _whiten(self, scored: Sequence[ScoredGroup]) -> list[ScoredGroup]:
-        """Whiten the advantages over the batch. With a group baseline, a group whose advantages are all 0 keeps
-        them."""
+        """Whiten the advantages over the batch. With a group baseline, groups whose advantages are all 0 are
+        left unchanged."""
         flat = whiten(torch.cat([c.advantages for c in scored]))
         shares = flat.split([len(c.advantages) for c in scored])
         return [
@@ -123,9 +123,9 @@ class GroupLearner(Learner):
         tokens: int,
         reference: TransformersPolicy | None,
     ) -> tuple[Tensor, Metrics]:
-        """The part's share of the loss of a batch with ``rows`` completions and ``tokens`` tokens.
+        """The microbatch's share of the loss of a batch with ``rows`` completions and ``tokens`` tokens.
 
-        Also returns metrics, as sums over the part's tokens; they stay on the device.
+        Also returns metrics, as sums over the microbatch's tokens; they stay on the device.
         """
         return surrogate_loss(
             policy, part, self.config, rows=rows, tokens=tokens, reference=reference
@@ -142,7 +142,7 @@ class GroupLearner(Learner):
 
 
 class GroupUpdater(PolicyGradientUpdater):
-    """Also holds what outlives a batch: the means of ``role_baseline``, and replayed groups."""
+    """Also holds state that persists across batches: the means of ``role_baseline``, and replayed groups."""
 
     def __init__(
         self,
@@ -213,7 +213,7 @@ class GroupUpdater(PolicyGradientUpdater):
         return partial(self.learners[name].loss, policy, reference=self.references.get(name))
 
     def _score_groups(self, learner: GroupLearner, groups: Sequence[Group]) -> list[ScoredGroup]:
-        """The groups with their advantages, each judged by the learner of its agent, in their order."""
+        """The groups, in their order, with the advantages that the learner of each agent computes."""
         scored: list[ScoredGroup] = []
         for agent_learner, learner_groups in group_by_learner(
             learner, groups, lambda group: group.agent
@@ -259,7 +259,7 @@ Item = TypeVar("Item", Group, ScoredGroup)
 def group_by_learner(
     learner: GroupLearner, items: Sequence[Item], agent: Callable[[Item], str]
 ) -> list[tuple[GroupLearner, list[Item]]]:
-    """The items of each agent's learner; ``agent``: whose an item is."""
+    """Each learner with the items of its agents. ``agent`` returns the agent of an item."""
     found: dict[int, tuple[GroupLearner, list[Item]]] = {}
     for item in items:
         agent_learner = learner.for_agent(agent(item))
@@ -268,16 +268,16 @@ def group_by_learner(
 
 
 def _drop_truncated(scored: ScoredGroup) -> ScoredGroup:
-    """DAPO's overlong filtering (arXiv 2503.14476): truncated answers count in the baseline only."""
+    """DAPO's overlong filtering (arXiv 2503.14476): truncated completions count in the baseline only."""
     whole = [i for i, c in enumerate(scored.group.completions) if not c.truncated]
     return ScoredGroup(scored.group.select(whole), scored.advantages[whole])
 
 
 class JointLearner(GroupLearner):
-    """Plays joint trees; a subclass gives the credit rule.
+    """Plays joint trees. A subclass defines the credit rule.
 
-    With ``weigh_by_reach`` each advantage is multiplied by its group's ``reach``: the gradient is then
-    that of the expected return, also where cards or views are hidden.
+    With ``weigh_by_reach`` each advantage is multiplied by its group's ``reach``. The gradient is then that of
+    the expected return, even with hidden information such as cards.
     """
 
     Config: ClassVar[type[GroupConfig]] = JointConfig
@@ -297,7 +297,7 @@ class JointLearner(GroupLearner):
 
 
 def joint_plan(config: Any) -> JointTree:
-    """The joint tree under a learner's group_size, gamma, mode and expand."""
+    """The joint tree with a learner's group_size, gamma, mode and expand."""
     return JointTree(
         group_size=config.group_size, gamma=config.gamma, mode=config.mode, expand=config.expand
     )

@@ -1,4 +1,4 @@
-"""GRPO for one agent (arXiv 2402.03300): what the multi-agent learners are compared with."""
+"""GRPO for one agent (arXiv 2402.03300): the baseline for the multi-agent learners."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from llmzoo.records import Group
 
 
 class GRPO(JointLearner):
-    """Credit: (return - group mean) / group standard deviation, of one agent playing alone.
+    """Credit: (return - group mean) / group standard deviation, for a single agent.
 
-    Environments that offer a choice of the number of agents are made with ``num_agents=1``. With several turns,
-    the group at each turn shares one prompt, and an answer's return is everything paid after it.
+    Environments with a ``num_agents`` argument are created with ``num_agents=1``. With several turns, the
+    group at each turn shares one prompt, and a completion's return is the sum of all rewards after it.
     """
 
     Config: ClassVar[type[GroupConfig]] = GRPOConfig

@@ -9,10 +9,10 @@ from llmzoo.learners.configs.critics import ActorCriticConfig, IACConfig, MAACCo
 
 
 class IAC(ActorCritic):
-    """Credit: the temporal difference r + gamma V(next) - V(now), each agent with its own critic.
+    """Credit: the temporal difference r + gamma V(next) - V(now), with one critic per policy.
 
-    The advantage is what was paid until the agent's next turn, plus the change in the critic's
-    value. It has little variance, and is biased for as long as the critic is wrong.
+    The advantage is the reward until the agent's next turn plus the change in the critic's value.
+    It has low variance, and is biased as long as the critic is inaccurate.
     """
 
     Config: ClassVar[type[ActorCriticConfig]] = IACConfig

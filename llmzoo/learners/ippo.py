@@ -13,12 +13,12 @@ from llmzoo.learners.configs.critics import ActorCriticConfig, IPPOConfig
 class IPPO(ActorCritic):
     """Credit: GAE over the agent's own turns; the critic reads what the agent reads.
 
-    An answer's advantage says how much better than expected the episode went afterwards. Rewards
-    count when they are paid; ``lam`` sets how soon the critic's expectation replaces them. For each
-    agent the others are part of the environment, so its critic reads only what the agent reads. As
-    the others learn, that environment drifts; the clipped ratio limits the effect.
+    A completion's advantage says how much better than expected the episode went afterwards. Rewards
+    count when they are received; ``lam`` sets how soon the critic's prediction replaces them. For
+    each agent the others are part of the environment, so its critic reads only what the agent
+    reads. As the others learn, that environment drifts; the clipped ratio limits the effect.
 
-    A finished episode ends with value 0. An episode that a time limit cut off ends with the
+    The value after a finished episode is 0. After an episode that a time limit truncated, it is the
     critic's value of the last observation, unless the environment declares with
     ``metadata["time_limit"] = "task"`` that the limit is a rule of the task, as this suite's
     environments do. The option ``time_limit`` overrides this. A policy for several agents has one

@@ -1,4 +1,4 @@
-"""Losses on token log-probabilities, one concept each.
+"""Losses on token log-probabilities, one function per concept.
 
 Shapes: N completions, C tokens (padded). ``mask`` [N, C] is 1 on sampled tokens, including the
 end-of-sequence token, and 0 on padding. Losses are per token; :func:`token_weights` reduces them to
@@ -21,14 +21,14 @@ def token_log_ratio(logprobs: Tensor, old_logprobs: Tensor) -> Tensor:
 def sequence_log_ratio(logprobs: Tensor, old_logprobs: Tensor, mask: Tensor) -> Tensor:
     """The completion's mean log ratio, at each of its tokens [N, C]; gradients flow per token.
 
-    GSPO's ratio is that of whole answers, length-normalised: ``s_i = exp(1/|y_i| sum_t (log pi -
-    log pi_old))``. Written as ``sg(log s_i) + log pi - sg(log pi)`` (GSPO-token), each token has
-    the value of its answer, and the derivative of its own log-probability: arXiv 2507.18071.
+    GSPO's ratio is the length-normalised ratio of whole completions: ``s_i = exp(1/|y_i| sum_t (log
+    pi - log pi_old))``. Written as ``sg(log s_i) + log pi - sg(log pi)`` (GSPO-token), each token
+    has the value of its completion and the derivative of its own log-probability: arXiv 2507.18071.
 
-    With one advantage an answer, clipped or not, ``sequence_mean`` gives exactly the loss and the
-    gradient of GSPO, ``1/N sum_i 1/|y_i| s_i A_i sum_t grad log pi``. ``sequence_sum`` gives ``|y_i|``
-    times both for each answer, and ``token_mean`` ``N |y_i| / (all tokens)`` times both.
-    A row without sampled tokens is 0.
+    With one advantage per completion, clipped or not, ``sequence_mean`` gives exactly the loss and
+    the gradient of GSPO, ``1/N sum_i 1/|y_i| s_i A_i sum_t grad log pi``. ``sequence_sum``
+    multiplies both by ``|y_i|`` for each completion, and ``token_mean`` by ``N |y_i| / (all
+    tokens)``. A row without sampled tokens is 0.
     """
     difference = logprobs - old_logprobs
     lengths = mask.sum(dim=-1, keepdim=True).clamp_min(1)
@@ -37,7 +37,7 @@ def sequence_log_ratio(logprobs: Tensor, old_logprobs: Tensor, mask: Tensor) -> 
 
 
 def expand_per_token(advantages: Tensor) -> Tensor:
-    """Advantages of answers [N] as a column [N, 1]; those of tokens [N, C] as they are."""
+    """Advantages per completion [N] as a column [N, 1]; advantages per token [N, C] unchanged."""
     return advantages.unsqueeze(-1) if advantages.dim() == 1 else advantages
 
 
@@ -47,12 +47,12 @@ def policy_gradient_loss(logprobs: Tensor, advantages: Tensor) -> Tensor:
 
 
 def truncated_importance_weight(log_ratio: Tensor, cap: float) -> Tensor:
-    """min(pi / mu, cap) of each token [N, C], a constant: the weight of a token that mu sampled.
+    """min(pi / mu, cap) of each token [N, C], without gradient: the weight of a token that mu sampled.
 
-    Times the loss of :func:`policy_gradient_loss` it corrects for a sampler that is not quite the policy, with
-    a bounded variance. ``log_ratio``: log pi - log mu. The truncated weights of the policy gradient in
-    IMPALA (arXiv 1802.01561); for language models whose sampler and trainer differ, Yao et al., "Your
-    Efficient RL Framework Secretly Brings You Off-Policy RL Training" (2025).
+    Multiplied with :func:`policy_gradient_loss`, it corrects for a sampler that differs slightly from the
+    policy, with a bounded variance. ``log_ratio``: log pi - log mu. These are the truncated weights of the
+    policy gradient in IMPALA (arXiv 1802.01561); for language models whose sampler and trainer differ, see
+    Yao et al., "Your Efficient RL Framework Secretly Brings You Off-Policy RL Training" (2025).
     """
     return log_ratio.detach().exp().clamp(max=cap)
 
@@ -63,8 +63,8 @@ def clipped_surrogate_loss(
     """PPO's pessimistic surrogate per token [N, C]: -min(r A, clip(r, 1-low, 1+high) A).
 
     ``r = exp(log_ratio)``, of tokens or of sequences; ``advantages`` is [N] or [N, C]. At the first
-    update r is 1 and the gradient is that of :func:`policy_gradient_loss`. PPO (arXiv 1707.06347); a
-    ``high`` of its own as in DAPO (arXiv 2503.14476).
+    update r is 1 and the gradient is that of :func:`policy_gradient_loss`. PPO (arXiv 1707.06347);
+    a separate ``high`` as in DAPO (arXiv 2503.14476).
     """
     ratio = torch.exp(log_ratio)
     weights = expand_per_token(advantages)
@@ -72,11 +72,12 @@ def clipped_surrogate_loss(
 
 
 def dual_clip(loss: Tensor, advantages: Tensor, bound: float) -> Tensor:
-    """The loss of :func:`clipped_surrogate_loss` [N, C], where A < 0 at most ``-bound * A``.
+    """The loss of :func:`clipped_surrogate_loss` [N, C], capped at ``-bound * A`` where A < 0.
 
     PPO's minimum bounds r from above only for tokens with A > 0. A token with A < 0 that has become
-    far likelier since it was sampled would weigh without limit. If r exceeds ``bound`` (above 1),
-    its gradient is zero. ``advantages`` is [N] or [N, C]. Ye et al. (arXiv 1912.09729), who use 3.
+    far more likely since it was sampled would have unlimited weight. If r exceeds ``bound`` (above
+    1), its gradient is zero. ``advantages`` is [N] or [N, C]. Ye et al. (arXiv 1912.09729), who use
+    3.
     """
     assert bound > 1, bound
     weights = expand_per_token(advantages)
@@ -93,10 +94,10 @@ def clip_fraction(log_ratio: Tensor, mask: Tensor, low: float, high: float) -> T
 def approximate_kl(log_ratio: Tensor, mask: Tensor) -> Tensor:
     """Masked mean of exp(d) - 1 - d (scalar): an estimate of KL(pi_old || pi), for early stopping.
 
-    ``d = log pi - log pi_old`` on tokens sampled from pi_old, as PPO's are: under pi_old the mean
-    of exp(d) - 1 is 0 and that of -d is the KL, so the estimate is unbiased for token ratios, and
+    ``d = log pi - log pi_old`` on tokens sampled from pi_old, as in PPO. Under pi_old the mean of
+    exp(d) - 1 is 0 and the mean of -d is the KL, so the estimate is unbiased for token ratios, and
     never negative (k3 of Schulman, "Approximating KL Divergence", 2020). :func:`kl_k3` is the same
-    formula in the other direction, where pi itself sampled.
+    formula in the other direction, for tokens sampled from pi itself.
     """
     estimate = torch.exp(log_ratio) - 1 - log_ratio
     return (estimate * mask).sum() / mask.sum().clamp_min(1)
@@ -116,13 +117,14 @@ def token_weights(
 ) -> Tensor:
     """Weights [N, C] whose product with per-token losses, summed, is the loss.
 
-    ``token_mean``: over all sampled tokens; long answers weigh more. ``sequence_sum``: the sum
-    over an answer's tokens, averaged over answers: the policy gradient's own weighting.
-    ``sequence_mean``: the mean over an answer's tokens, averaged over answers, as GRPO was
-    published; it favours short right answers and long wrong ones (arXiv 2503.20783).
+    ``token_mean``: the mean over all sampled tokens; long completions have more weight.
+    ``sequence_sum``: the sum over a completion's tokens, averaged over completions, which is the
+    policy gradient's own weighting. ``sequence_mean``: the mean over a completion's tokens,
+    averaged over completions, as GRPO was published; it favours short right completions and long
+    wrong ones (arXiv 2503.20783).
 
     If ``mask`` is only a part of a batch, pass the ``rows`` and ``tokens`` of the whole batch.
-    Gradients accumulated over parts then equal the gradient of the whole.
+    Gradients accumulated over the parts then equal the gradient of the whole batch.
     """
     rows = len(mask) if rows is None else rows
     if reduction == "token_mean":

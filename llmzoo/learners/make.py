@@ -1,4 +1,4 @@
-"""Makes the learner of a run from its settings."""
+"""Builds the learner of a run from its settings."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from llmzoo.names import check_names
 def build_learner(
     name: str, args: Mapping[str, Any], agent_args: Mapping[str, Mapping[str, Any]]
 ) -> Learner:
-    """The learner of a run: that called ``name`` with the options ``args``, or one for each agent.
+    """The learner of a run: the one called ``name`` with the options ``args``, or one for each agent.
 
-    ``agent_args``: settings of single agents. An agent with ``learner`` or ``learner_args`` has a learner of its
-    own. It takes the run's options, where it has them and ``learner_args`` do not replace them. Raises
-    :class:`ConfigError` for learners that one tree cannot serve.
+    ``agent_args``: settings of single agents. An agent with ``learner`` or ``learner_args`` has its own
+    learner. The run's options apply to it too, as far as it has them and ``learner_args`` does not override
+    them. Raises :class:`ConfigError` for learners that cannot share one tree.
     """
     cls = learner_class(name)
     run: Learner = cls(_configure(cls, args, f"learner {name!r}"))
@@ -34,10 +34,10 @@ def build_learner(
         own_cls = learner_class(other)
         for called, one in ((name, cls), (other, own_cls)):
             if not issubclass(one, GroupLearner) or one.env_defaults:
-                why = "plays alone" if one.env_defaults else "has no groups for each agent"
+                why = "is for one agent" if one.env_defaults else "has no groups for each agent"
                 raise ConfigError(
-                    f"{what}, and {called!r} {why}: agents differ in learners that compare the answers of a "
-                    "group, such as magrpo, marloo, maxrl, ccpo and maremax, or at_grpo with other options"
+                    f"{what}, and {called!r} {why}: agents can have different learners only among those on groups, "
+                    "such as magrpo, marloo, maxrl, ccpo and maremax, or at_grpo with different options"
                 )
         known = {field.name for field in fields(own_cls.Config)}
         played = {n: getattr(run.config, n) for n in tree_options(run) if n in known}

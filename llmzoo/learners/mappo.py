@@ -12,8 +12,9 @@ class MAPPO(ActorCritic):
     """Credit: GAE over the agent's own turns, from one critic that reads the global state.
 
     The critic is used only in training, so it may read what no agent sees: ``env.state()``. It has
-    one output for each agent, because agents are paid differently, and is trained once per batch on
-    the turns of all agents. It knows what the other agents see, so its values have less variance.
+    one output per agent, because agents may have different rewards, and is trained once per batch
+    on the turns of all agents. It knows what the other agents see, so its values have less
+    variance.
     """
 
     Config: ClassVar[type[ActorCriticConfig]] = MAPPOConfig

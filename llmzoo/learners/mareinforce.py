@@ -13,18 +13,18 @@ from llmzoo.records import Group
 class MAREINFORCE(JointLearner):
     """Credit: the return itself.
 
-    The return is an unbiased estimate of what the agent can expect after its answer. Nothing is
-    subtracted, so the gradient is very noisy: an answer becomes likelier whenever its return is
-    positive, even if all other answers did better. The variants differ only in the baseline, and
-    this learner is what they are measured against.
+    The return is an unbiased estimate of the expected return after the completion. No baseline is
+    subtracted, so the gradient is very noisy: a completion becomes more likely whenever its return
+    is positive, even if all other completions did better. The other joint learners differ only in
+    the baseline, and are compared with this one.
 
     Each node's credit is multiplied by the estimated probability that the policy reaches it. With
-    ``gamma=1`` the gradient summed over a tree is then that of the expected return, without bias; the
-    loss divides the sum over the batch by its number of completions, which differs from batch to
-    batch. The same holds for ``marloo`` and ``maremax``, and for ``magrpo`` up to (K-1)/K.
-    With ``weigh_by_reach=False`` every node of a tree counts the same, so later turns weigh more
-    than in the policy's own play: a full tree has more nodes at later turns, and with ``expand=1``
-    there is a next node whenever any of the K completions did not end the episode.
+    ``gamma=1`` the gradient summed over a tree is then an unbiased estimate of that of the expected
+    return. The loss divides the sum over the batch by its number of completions, which differs from
+    batch to batch. The same holds for ``marloo`` and ``maremax``, and for ``magrpo`` up to (K-1)/K.
+    With ``weigh_by_reach=False`` every node of a tree counts the same, so later turns have more
+    weight than in the policy's own play: a full tree has more nodes at later turns, and with
+    ``expand=1`` there is a next node whenever any of the K completions did not end the episode.
     """
 
     def credit(self, group: Group) -> Tensor:

@@ -16,12 +16,13 @@ from llmzoo.rollout.plans import JointTree
 
 
 class MAREMAX(JointLearner):
-    """Credit: the return minus the return of the joint greedy answer to the same prompt.
+    """Credit: the return minus the return of the joint greedy action at the same node.
 
-    The greedy answer is the policy's best guess, and only answers that beat it become likelier. The
-    baseline does not depend on the sampled answers, so the gradient at each node stays unbiased. It
-    costs one more answer per prompt. ``group_max`` is biased: no advantage is positive, so answers
-    below the best become less likely and the best gains only by that.
+    The greedy completion is the policy's best guess, and only completions that beat it become more
+    likely. The baseline does not depend on the sampled completions, so the gradient at each node
+    stays unbiased. It costs one more completion per prompt. ``group_max`` is biased: no advantage
+    is positive, so completions below the best become less likely and the best gains only through
+    that.
     """
 
     Config: ClassVar[type[GroupConfig]] = MAREMAXConfig
@@ -35,5 +36,5 @@ class MAREMAX(JointLearner):
         returns = torch.tensor(group.returns)
         if self.config.baseline == "group_max":
             return max_baseline(returns)
-        assert group.greedy is not None, "the rollout of this group had no greedy answer"
+        assert group.greedy is not None, "this group has no return of a greedy completion"
         return greedy_baseline(returns, group.greedy)

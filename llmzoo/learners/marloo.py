@@ -11,11 +11,11 @@ from llmzoo.records import Group
 
 
 class MARLOO(JointLearner):
-    """Credit: the return minus the mean return of the group's other answers.
+    """Credit: the return minus the mean return of the group's other completions.
 
-    The baseline does not contain the answer's own return, so the gradient at each node is unbiased
-    in size and in direction: K/(K-1) times MAGRPO's. Over several turns ``weigh_by_reach`` decides
-    how much each node counts; see ``mareinforce``.
+    The baseline does not contain the completion's own return, so the gradient at each node is
+    unbiased in size and in direction: it is K/(K-1) times MAGRPO's. Over several turns,
+    ``weigh_by_reach`` decides the weight of each node; see ``mareinforce``.
     """
 
     uses_group_baseline = True

@@ -24,24 +24,23 @@ from llmzoo.records import Group
 
 
 class OPD(JointLearner):
-    """Credit: a token's log-probability under a frozen teacher, minus its own.
+    """Credit: a token's log-probability under a frozen teacher minus that under the student.
 
-    The student plays, and a teacher with the same tokenizer judges each token that it wrote, in the
-    contexts that the student's own play leads to. Imitating the teacher's texts (``sft``) never shows it
-    what to do after its own mistakes. The expected credit of a token is minus the KL from the teacher's
-    distribution to the student's at that place, and the policy gradient with it is exactly the gradient
-    of that KL: adding the gradient of log pi itself changes nothing on average. The teacher says
-    something about every token, so no reward, no group and no critic is needed; rewards can be added
-    with ``reward_weight``.
+    The student plays, and a teacher with the same tokenizer scores each token that the student wrote, in
+    the contexts that the student's own play leads to. Imitating the teacher's texts (``sft``) never shows
+    the student how to recover from its own mistakes. The expected credit of a token is minus the
+    KL(student || teacher) at that position, and the policy-gradient loss with this credit has exactly the
+    gradient of that KL, because the expectation of grad log pi is 0. The teacher scores every token, so
+    no reward, group or critic is needed; rewards can be added with ``reward_weight``.
 
     ``loss="reverse_kl"`` uses the sampled tokens only. With ``discount`` above 0 a token is also credited
-    for what it leads to within its answer; 1 is the reverse KL of whole answers (MiniLLM, arXiv
+    for the later tokens of its completion; 1 gives the reverse KL of whole completions (MiniLLM, arXiv
     2306.08543). ``loss="jsd"`` compares the distributions over the whole vocabulary (GKD, arXiv
-    2306.13649), which has less noise and costs the teacher's logits.
+    2306.13649), which has less noise but needs the teacher's logits.
 
-    ``teacher`` may map agents to teachers. Agents that share a model then distil several specialists
-    into one. A run folder has the teacher of each agent: its policy for this agent. The teacher reads the
-    student's prompt as the student does, so its own chat settings do not matter.
+    ``teacher`` may map agents to teachers. Agents that share a model then distil several specialists into
+    one. If it is a run folder, each agent's teacher is the run's policy for this agent. The teacher reads
+    exactly the student's prompt, so its own chat settings have no effect.
     """
 
     Config: ClassVar[type[GroupConfig]] = OPDConfig
@@ -57,7 +56,7 @@ class OPD(JointLearner):
         assign_teachers(self.config.teacher, list(trained))
 
     def credit(self, group: Group) -> Tensor:
-        """The advantage of each completion by its return alone, before ``reward_weight``."""
+        """The advantage of each completion from its return alone, before ``reward_weight``."""
         return mean_baseline(torch.tensor(group.returns))
 
     def updater(

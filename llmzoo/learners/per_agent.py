@@ -1,4 +1,4 @@
-"""Each agent its own learner's credit and loss, over one tree for all of them."""
+"""A learner for each agent: separate credit and loss over one shared tree."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from llmzoo.records import Batch
 from llmzoo.rollout.plans import JointTree, RolloutPlan
 from llmzoo.rollout.scheduler import Rollout
 
-# options of the update of a policy's weights, in which the agents that share them agree
+# options of a policy's update, which must be equal for agents that share weights
 _UPDATE_OPTIONS = (
     *(field.name for field in fields(OptimizerConfig)),
     *("max_update_kl", "importance_cap", "epochs", "minibatches", "microbatch_tokens", "replay"),
 )
-_OPTIONS_OF_AN_AGENT = ("with_greedy", "redraws")  # of a joint tree, in which agents may differ
+_AGENT_TREE_OPTIONS = ("with_greedy", "redraws")  # of a joint tree; agents may have different ones
 
 
 class PerAgentLearner(GroupLearner):
-    """Credit: of each agent by its own learner, since no baseline looks beyond a group of one agent.
+    """Credit: each agent's own learner computes it, since every baseline uses only one agent's group.
 
-    ``learners``: of agents by their names; ``others``: of all other agents. A tree gives each agent groups of
-    its own, so nothing of one agent's credit enters another's. The agents play one tree: learners of
-    different trees, or that play no trees, are refused, and so are different options of the tree. Agents
-    that share weights may differ in their credit and in their loss (``clip``, ``kl``, ``entropy``, ...), and
-    have one optimiser; agents with their own weights may differ in that too.
+    ``learners``: the learners of single agents, by agent; ``others``: the learner of all other agents. A tree
+    gives each agent its own groups, so the credit of one agent does not affect that of another. All agents
+    play one tree, so learners with different trees or different tree options are rejected, and so are
+    learners without a tree. Agents that share weights may differ in their credit and in their loss (``clip``,
+    ``kl``, ``entropy``, ...), and share one optimiser; agents with their own weights may also differ in the
+    optimiser.
     """
 
     def __init__(self, others: GroupLearner, learners: Mapping[str, GroupLearner]):
@@ -55,8 +56,8 @@ class PerAgentLearner(GroupLearner):
                 values = getattr(first.config, name), getattr(learner.config, name)
                 if values[0] != values[1]:
                     raise ConfigError(
-                        f"{agent} shares its weights with {next(iter(own))}, and both have one update: "
-                        f"{name} is {values[1]} and {values[0]}; make them equal, or use policies='separate'"
+                        f"{agent} shares its weights with {next(iter(own))}, so they share one update, but {name} is "
+                        f"{values[1]} and {values[0]}: make them equal, or use policies='separate'"
                     )
         shared = PerAgentLearner(first, own)
         given = {name: getattr(first.config, name) for name in _UPDATE_OPTIONS}
@@ -89,7 +90,7 @@ class PerAgentLearner(GroupLearner):
         tokens: int,
         reference: TransformersPolicy | None,
     ) -> tuple[Tensor, Metrics]:
-        """The loss of the agent's learner: a part has groups of one learner."""
+        """The loss of the agent's learner. All groups of a microbatch have the same learner."""
         learner = self.for_agent(part[0].group.agent)
         return learner.loss(policy, part, rows=rows, tokens=tokens, reference=reference)
 
@@ -114,43 +115,43 @@ class PerAgentTree(RolloutPlan):
 
 
 def _check_tree(agent: str, learner: GroupLearner, others: GroupLearner) -> None:
-    """Refuse a learner that plays another tree than the run's."""
+    """Reject a learner whose tree differs from the run's."""
     names = type(learner).__name__, type(others).__name__
     for one in (learner, others):
         if type(one).updater is not GroupLearner.updater:
             raise ConfigError(
-                f"{agent} learns by {names[0]} beside {names[1]}, and {type(one).__name__} has an update of "
-                "its own: learners of single agents are those that only differ in credit and loss"
+                f"{agent} has the learner {names[0]} and the run {names[1]}, but {type(one).__name__} defines its own "
+                "updater: agents can have different learners only if these differ just in credit and loss"
             )
         if type(one).rollout is not Learner.rollout:
             raise ConfigError(
-                f"{type(one).__name__} has a rollout of its own, and learners of single agents share one: "
-                "define plan instead of rollout()"
+                f"{type(one).__name__} overrides rollout(), but learners of single agents share one rollout: "
+                "define plan instead"
             )
     plan, shared = learner.plan, others.plan
     if type(plan) is not type(shared):
         raise ConfigError(
-            f"{agent} learns by {names[0]}, which plays another tree than {names[1]}: the agents of an "
-            "episode share one tree. Joint trees are those of magrpo, marloo, maxrl, ccpo, maremax and "
-            "mareinforce; at_grpo plays agent-turn trees"
+            f"{agent} has the learner {names[0]}, whose tree differs from that of {names[1]}: the agents of an "
+            "episode share one tree. magrpo, marloo, maxrl, ccpo, maremax and mareinforce play joint trees; "
+            "at_grpo plays agent-turn trees"
         )
     for name in tree_options(learner):
         values = getattr(plan, name), getattr(shared, name)
         if values[0] != values[1]:
             raise ConfigError(
-                f"{agent} has {name}={values[0]!r} and the run {name}={values[1]!r}: the agents of an episode "
-                f"share one tree. Set {name} for the run"
+                f"{agent} has {name}={values[0]!r} and the run {name}={values[1]!r}, but the agents of an episode "
+                f"share one tree: set {name} for the run"
             )
 
 
 def tree_options(learner: Learner) -> list[str]:
-    """The options of its tree that all agents of an episode share."""
+    """The options of a learner's tree that all agents of an episode share."""
     names = [field.name for field in fields(cast(Any, learner.plan))]
-    return [name for name in names if name not in _OPTIONS_OF_AN_AGENT]
+    return [name for name in names if name not in _AGENT_TREE_OPTIONS]
 
 
 def _merge_configs(learners: Sequence[GroupLearner]) -> GroupConfig:
-    """What an update asks of a configuration for several learners: what any of them needs."""
+    """A configuration for the update of several learners: it enables what any of them needs."""
     configs = [learner.config for learner in learners]
 
     def first_used(name: str, unused: Any) -> Any:

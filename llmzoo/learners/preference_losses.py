@@ -1,9 +1,9 @@
-"""Losses of pairs of answers, of which one is preferred; TRL's names for them.
+"""Losses on pairs of a preferred and a rejected completion, under TRL's names.
 
-Shapes: M pairs; the columns of a tensor [M, 2] are the chosen and the rejected answer. With beta,
-the log-ratios c and r of policy to reference for the chosen and the rejected answer, and the margin
-m = c - r, every loss is a function of one pair, except for ``aot``, ``aot_unpaired`` and ``sft``,
-which couple the pairs of one forward pass.
+Shapes: M pairs; the columns of a tensor [M, 2] are the chosen and the rejected completion. c and r
+are beta times their log-ratios of policy to reference, and the margin is m = c - r. Every loss is a
+function of one pair, except for ``aot``, ``aot_unpaired`` and ``sft``, which couple the pairs of
+one forward pass.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from llmzoo.learners.configs.preferences import LossOptions
 
 @dataclass(frozen=True, slots=True)
 class PairLogProbs:
-    """Log-probabilities of M pairs under the policy and under the reference, and their lengths.
+    """Log-probabilities of M pairs under the policy and the reference, and the completions' lengths.
 
-    All tensors are [M, 2], but ``token_logps``, which is the sum of the chosen answers'
-    log-probabilities over their number of tokens (a scalar).
+    All tensors are [M, 2] except ``token_logps``, a scalar: the mean log-probability per token over all
+    chosen completions.
     """
 
     logps: Tensor
@@ -35,7 +35,7 @@ class PairLogProbs:
 
     @property
     def ratios(self) -> Tensor:
-        """beta log(policy/reference) of each answer [M, 2]: DPO's implicit rewards."""
+        """beta log(policy/reference) of each completion [M, 2]: DPO's implicit rewards."""
         return self.options.beta * (self.logps - self.reference)
 
     @property
@@ -49,18 +49,18 @@ class PairLogProbs:
         elif kind == "js_divergence":
             ratio = math.log(2) + logsigmoid(ratio)
         elif kind == "alpha_divergence" and abs(alpha - 1) >= 1e-6:
-            # bounded as in TRL, so that the exponential stays finite in float32
+            # clamped as in TRL, so that the exponential stays finite in float32
             ratio = (torch.exp(((alpha - 1) * ratio).clamp(max=80.0)) - 1) / (alpha - 1)
         return self.options.beta * ratio
 
     @property
     def margin(self) -> Tensor:
-        """The score of the chosen answer minus that of the rejected one [M]."""
+        """The score of the chosen completion minus that of the rejected one [M]."""
         return self.scores[:, 0] - self.scores[:, 1]
 
     @property
     def mean_margin(self) -> Tensor:
-        """The margin of scores per token [M]."""
+        """The margin between the per-token scores [M]."""
         per_token = self.scores / self.lengths.clamp_min(1)
         return per_token[:, 0] - per_token[:, 1]
 
@@ -71,7 +71,7 @@ def sigmoid(pairs: PairLogProbs) -> Tensor:
 
 
 def sigmoid_norm(pairs: PairLogProbs) -> Tensor:
-    """-log sigma of the margin per token: length-normalised DPO (arXiv 2411.15124)."""
+    """-log sigma of the per-token margin: length-normalised DPO (arXiv 2411.15124)."""
     return -logsigmoid(pairs.mean_margin)
 
 
@@ -81,7 +81,7 @@ def hinge(pairs: PairLogProbs) -> Tensor:
 
 
 def ipo(pairs: PairLogProbs) -> Tensor:
-    """(m / beta - 1 / (2 beta))^2 of the margin per token: IPO (arXiv 2310.12036)."""
+    """(m / beta - 1 / (2 beta))^2 of the per-token margin: IPO (arXiv 2310.12036)."""
     beta = pairs.options.beta
     return (pairs.mean_margin / beta - 1 / (2 * beta)) ** 2
 
@@ -100,7 +100,7 @@ def nca_pair(pairs: PairLogProbs) -> Tensor:
 
 
 def robust(pairs: PairLogProbs) -> Tensor:
-    """DPO's loss made unbiased where a share e of labels is wrong (arXiv 2403.00409)."""
+    """DPO's loss, unbiased although a fraction e of the labels is wrong (arXiv 2403.00409)."""
     epsilon, margin = pairs.options.label_smoothing, pairs.margin
     clean = -(1 - epsilon) * logsigmoid(margin)
     return (clean + epsilon * logsigmoid(-margin)) / (1 - 2 * epsilon)
@@ -119,39 +119,39 @@ def sppo_hard(pairs: PairLogProbs) -> Tensor:
 
 
 def aot(pairs: PairLogProbs) -> Tensor:
-    """DPO of the sorted margins of policy and reference: AOT, paired (arXiv 2406.05882)."""
+    """DPO on the sorted margins of policy and reference: AOT, paired (arXiv 2406.05882)."""
     own = (pairs.logps[:, 0] - pairs.logps[:, 1]).sort().values
     other = (pairs.reference[:, 0] - pairs.reference[:, 1]).sort().values
     return _smoothed_sigmoid_loss(pairs.options.beta * (own - other), pairs.options.label_smoothing)
 
 
 def aot_unpaired(pairs: PairLogProbs) -> Tensor:
-    """DPO of the sorted log-ratios of the chosen and of the rejected (arXiv 2406.05882)."""
+    """DPO on the sorted log-ratios of the chosen and the rejected completions (arXiv 2406.05882)."""
     chosen, rejected = pairs.ratios.sort(dim=0).values.unbind(dim=1)
     return _smoothed_sigmoid_loss(chosen - rejected, pairs.options.label_smoothing)
 
 
 def apo_zero(pairs: PairLogProbs) -> Tensor:
-    """1 - sigma(c) + sigma(r): APO for chosen answers better than the model's (arXiv 2408.06266)."""
+    """1 - sigma(c) + sigma(r): APO for chosen completions better than the model's (arXiv 2408.06266)."""
     chosen, rejected = pairs.ratios.sigmoid().unbind(dim=1)
     return 1 - chosen + rejected
 
 
 def apo_down(pairs: PairLogProbs) -> Tensor:
-    """sigma(c) + 1 - sigma(c - r): APO for chosen answers worse than the model's (arXiv 2408.06266)."""
+    """sigma(c) + 1 - sigma(c - r): APO for chosen completions worse than the model's (arXiv 2408.06266)."""
     chosen, rejected = pairs.ratios.unbind(dim=1)
     return chosen.sigmoid() + 1 - (chosen - rejected).sigmoid()
 
 
 def discopop(pairs: PairLogProbs) -> Tensor:
-    """A mixture of -log sigma(m) and exp(-m), weighed by sigma(m / tau) (arXiv 2406.08414)."""
+    """A mixture of -log sigma(m) and exp(-m), weighted by sigma(m / tau) (arXiv 2406.08414)."""
     margin = pairs.margin
     share = (margin / pairs.options.discopop_tau).sigmoid()
     return -logsigmoid(margin) * (1 - share) + (-margin).exp() * share
 
 
 def sft(pairs: PairLogProbs) -> Tensor:
-    """The cross-entropy of the chosen answers' tokens, the same for every pair."""
+    """The mean cross-entropy of the chosen completions' tokens, the same for every pair."""
     return -pairs.token_logps.expand(len(pairs.logps))
 
 
@@ -178,7 +178,7 @@ LOSSES: Mapping[str, Callable[[PairLogProbs], Tensor]] = {loss.__name__: loss fo
 
 
 def pair_losses(pairs: PairLogProbs) -> Tensor:
-    """The weighed sum of the losses [M]."""
+    """The weighted sum of the losses [M]."""
     names = pairs.options.losses
     weights = pairs.options.loss_weights or (1.0,) * len(names)
     total = torch.zeros_like(pairs.logps[:, 0])

@@ -1,7 +1,7 @@
-"""Preferences: which of two answers is better, by their returns or by a file.
+"""Preferences: which of two completions is better, by their returns or from a file.
 
-Pure functions on the returns of one group, and the reading of preference data sets, with columns
-``prompt``, ``chosen`` and ``rejected``, through ``datasets``.
+Pure functions on the returns of one group, and loading of preference data sets through ``datasets``.
+Such a set has the columns ``prompt``, ``chosen`` and ``rejected``.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ def choose_pairs(
     min_gap: float = 0.0,
     same: Sequence[object] | None = None,
 ) -> list[tuple[int, int]]:
-    """Pairs (chosen, rejected) of the K answers whose returns are given.
+    """Pairs (chosen, rejected) of the K completions with these returns.
 
-    ``"all"``: every pair whose returns differ, by at least ``min_gap``. ``"gap"``: the pair with the
-    largest difference, or the first such pair. ``"random"``: one of all these pairs. ``same``: the
-    answers; two equal answers are no pair, whatever their returns.
+    ``"all"``: every pair whose returns differ, by at least ``min_gap``. ``"gap"``: of these, the
+    pair with the largest difference, or the first one in a tie. ``"random"``: one of these, at
+    random. ``same``: the completions; two equal completions never form a pair, whatever their
+    returns.
     """
     usable = []
     for i in range(len(returns)):
@@ -49,19 +50,19 @@ def choose_pairs(
 
 
 def count_candidate_pairs(count: int, choice: PairChoice) -> int:
-    """The largest possible number of pairs of ``count`` answers, without ties."""
+    """The largest possible number of pairs of ``count`` completions, without ties."""
     every = count * (count - 1) // 2
     return every if choice == "all" else min(1, every)
 
 
 def load_preferences(source: str) -> list[dict[str, Any]]:
-    """The rows of a preference set: of a .jsonl, .json, .csv or .parquet file, or a hub id.
+    """The rows of a preference set, given as a .jsonl, .json, .csv or .parquet file or as a hub id.
 
-    A hub id means its split ``train``; write ``"id:split"`` for another split. ``prompt``,
+    A hub id stands for its split ``train``; write ``"id:split"`` for another split. ``prompt``,
     ``chosen`` and ``rejected`` are all texts, or all conversations: lists of messages with ``role``
     and ``content``. ``chosen`` and ``rejected`` are then the assistant's turns after ``prompt``.
 
-    Raises :class:`ConfigError`, which names the row and the column, for anything else.
+    Anything else raises a :class:`ConfigError` that names the row and the column.
     """
     loaded = _load(source)
     missing = [name for name in COLUMNS if name not in loaded.column_names]
@@ -79,7 +80,7 @@ def load_preferences(source: str) -> list[dict[str, Any]]:
 
 
 def is_conversational(row: Mapping[str, Any]) -> bool:
-    """Whether a row is of messages rather than of texts."""
+    """Whether a row holds messages rather than texts."""
     return not isinstance(row["prompt"], str)
 
 
@@ -98,7 +99,7 @@ def _load(source: str) -> Any:
         return datasets.load_dataset(name, split=split or "train")
     except ConfigError:
         raise
-    except Exception as error:  # network, cache, schema: the library raises of every kind
+    except Exception as error:  # network, cache or schema: the library raises many types
         raise ConfigError(
             f"the preferences {source} cannot be loaded ({type(error).__name__}: {error}); give a "
             "hub id or a .jsonl, .json, .csv or .parquet file"
@@ -112,8 +113,8 @@ def _check_row(row: Mapping[str, Any], where: str) -> None:
         good = isinstance(value, str) if wanted == "a text" else _is_message_list(value)
         if not good or not value:
             raise ConfigError(
-                f"{where}: {name} must be {wanted} with something in it, got {value!r}. The three "
-                "columns hold texts, or lists of messages with the texts role and content"
+                f"{where}: {name} must be {wanted} and not empty, got {value!r}. The three columns "
+                "must hold texts, or lists of messages with the texts role and content"
             )
     if row["chosen"] == row["rejected"]:
         raise ConfigError(f"{where}: chosen and rejected are the same")

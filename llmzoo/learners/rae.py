@@ -1,6 +1,6 @@
 """RAE: role-conditioned advantages for self-play (SPIRAL, arXiv 2506.24119).
 
-The option ``role_baseline`` of group learners puts this credit in the place of their own.
+The option ``role_baseline`` of group learners replaces their own credit with this one.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from llmzoo.records import Group
 
 
 def role_advantages(returns: Tensor, mean: float, decay: float) -> tuple[Tensor, float]:
-    """A_m = R_m - the role's mean so far, and the mean after these returns. [M] -> [M], a number.
+    """A_m = R_m - the role's running mean, and the updated mean. [M] -> [M], a number.
 
-    Each role of a game has a running mean of its own, from 0, since the first player may well earn
-    more than the second. ``returns`` are one role's of a batch, at least one. Their baseline is the
-    mean from before them, as in the authors' code, so no baseline depends on the answer it judges.
-    (The paper updates the mean first. For one return that only scales the advantage by the decay:
-    R - (decay b + (1 - decay) R) = decay (R - b).) The batch's mean then counts as M values, so the
-    old one keeps decay^M, as it would one by one, but in no order.
+    Each role of a game has its own running mean, which starts at 0, because the first player may
+    well earn more than the second. ``returns``: at least one, all of one role and one batch. Their
+    baseline is the mean before them, as in the authors' code, so no baseline depends on the
+    completion that it is used for. (The paper updates the mean first. For one return this only
+    scales the advantage by the decay: R - (decay b + (1 - decay) R) = decay (R - b).) Then the mean
+    is updated with the batch mean, which counts as M values: the old mean keeps the weight decay^M,
+    as in M single updates, but the result does not depend on their order.
     """
     assert len(returns) > 0
     kept = decay ** len(returns)
@@ -32,13 +33,13 @@ def role_advantages(returns: Tensor, mean: float, decay: float) -> tuple[Tensor,
 
 
 class RoleMeans:
-    """The running mean of every role's returns: the state of the credit rule."""
+    """The running mean of each role's returns: the state of the credit rule."""
 
     def __init__(self) -> None:
         self.means: dict[str, float] = {}
 
     def compute_advantages(self, groups: Sequence[Group], decay: float) -> list[ScoredGroup]:
-        """The groups with their advantages, role by role; then the means move."""
+        """The groups with their advantages, role by role. Updates the means afterwards."""
         scored: list[ScoredGroup] = []
         for agent in dict.fromkeys(group.agent for group in groups):
             agent_groups = [group for group in groups if group.agent == agent]

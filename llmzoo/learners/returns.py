@@ -1,8 +1,8 @@
-"""Functions on the returns of a batch, applied before any advantage is taken.
+"""Functions on the returns of a batch, applied before advantages are computed.
 
-Each function takes and returns a list of float tensors, one for each group ([K]; K may differ).
+Each function takes and returns a list of float tensors, one per group ([K]; K may differ).
 Values that are compared with the returns, such as the return of ReMax's greedy completion, must
-pass through the same call, as a group of their own.
+be passed in the same call, as separate groups.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.records import Group
 
-if TYPE_CHECKING:  # options name these functions, and are read without torch
+if TYPE_CHECKING:  # options refer to these functions and are read without torch
     from torch import Tensor
 
 ReturnFunction = Callable[["Sequence[Tensor]"], "list[Tensor]"]
 
 
 def scale(factor: float) -> ReturnFunction:
-    """R' = factor R. Multiplies the gradient too; no effect where advantages are normalised.
+    """R' = factor R. Scales the gradient too; has no effect if advantages are normalised.
 
     A negative factor turns a cost into a reward.
     """
@@ -33,10 +33,10 @@ def scale(factor: float) -> ReturnFunction:
 
 
 def shift(offset: float) -> ReturnFunction:
-    """R' = R + offset. No change to the gradient under a group baseline, much under mareinforce.
+    """R' = R + offset. Does not change the gradient with a group baseline, but does in mareinforce.
 
-    Without a baseline the gradient gains ``offset`` times the mean of grad log pi: 0 in
-    expectation, but with a variance that a well-chosen offset lowers and a bad one raises.
+    Without a baseline, ``offset`` times the mean of grad log pi is added to the gradient. Its expectation
+    is 0; a well-chosen offset lowers the variance, and a bad one raises it.
     """
     if not math.isfinite(offset):
         raise ConfigError(f"shift needs a finite offset, got {offset}")
@@ -46,8 +46,8 @@ def shift(offset: float) -> ReturnFunction:
 def clamp(low: float, high: float) -> ReturnFunction:
     """R' = min(max(R, low), high). Returns beyond a bound become equal.
 
-    Outliers no longer dominate the gradient, which is that of the clamped return. A bound may be
-    infinite: ``clamp -inf 1`` only bounds from above.
+    Outliers no longer dominate the gradient, which becomes that of the clamped return. A bound may be
+    infinite: ``clamp -inf 1`` has only an upper bound.
     """
     if not low < high:
         raise ConfigError(f"clamp needs low below high, got {low} and {high}")
@@ -55,11 +55,11 @@ def clamp(low: float, high: float) -> ReturnFunction:
 
 
 def unit_variance() -> ReturnFunction:
-    """R' = R / std of all returns in the batch. One factor on the whole gradient.
+    """R' = R / std of all returns in the batch. Scales the whole gradient by one factor.
 
-    The step no longer depends on the reward's scale, while groups keep their weights among each
-    other; the division by each group's own deviation (``normalize``) lets those of little spread
-    weigh as much as others. A batch without spread stays as it is.
+    The step no longer depends on the reward's scale, and the relative weights of the groups stay
+    the same. Division by each group's own standard deviation (``normalize``) instead gives groups
+    with little variance as much weight as the others. A batch without variance is not changed.
     """
 
     def apply(returns: Sequence[Tensor]) -> list[Tensor]:
@@ -70,12 +70,12 @@ def unit_variance() -> ReturnFunction:
 
 
 def standardise() -> ReturnFunction:
-    """R' = (R - mean) / std of all returns in the batch. Under mareinforce: a baseline.
+    """R' = (R - mean) / std of all returns in the batch. In mareinforce, this is a baseline.
 
-    Under a group baseline it does what :func:`unit_variance` does. Without one, the batch's mean
-    becomes the baseline, as in REINFORCE++ (arXiv 2501.03262); it holds the answer itself too,
-    which for M independent returns shrinks the expected gradient to (M-1)/M of what another
-    baseline gives. A batch without spread gives zeros.
+    With a group baseline the effect is that of :func:`unit_variance`. Without one, the batch mean
+    becomes the baseline, as in REINFORCE++ (arXiv 2501.03262). It contains the completion's own
+    return, which for M independent returns shrinks the expected gradient to (M-1)/M of that with an
+    independent baseline. A batch without variance gives zeros.
     """
 
     def apply(returns: Sequence[Tensor]) -> list[Tensor]:
@@ -88,7 +88,7 @@ def standardise() -> ReturnFunction:
 
 
 def compose(*functions: ReturnFunction) -> ReturnFunction:
-    """R' = f_n(... f_1(R)), from the first function to the last; without functions R' = R."""
+    """R' = f_n(... f_1(R)): applies the functions in order; without functions R' = R."""
 
     def apply(returns: Sequence[Tensor]) -> list[Tensor]:
         changed = list(returns)
@@ -109,9 +109,9 @@ FUNCTIONS: dict[str, Callable[..., ReturnFunction]] = {
 
 
 def parse_reward_functions(spec: Sequence[str]) -> ReturnFunction:
-    """The function that a configuration describes, such as ``["shift -0.5", "clamp -1 1"]``.
+    """The function that an option describes, such as ``["shift -0.5", "clamp -1 1"]``.
 
-    Each entry is a name of ``FUNCTIONS`` and its numbers, separated by spaces. Entries are applied
+    Each entry is a name in ``FUNCTIONS`` followed by its numbers, separated by spaces. Entries are applied
     in order. Raises ``UnknownNameError`` for an unknown name and ``ConfigError`` for wrong numbers.
     """
     if isinstance(spec, str):
@@ -120,7 +120,7 @@ def parse_reward_functions(spec: Sequence[str]) -> ReturnFunction:
 
 
 def transform_returns(groups: Sequence[Group], spec: Sequence[str]) -> Sequence[Group]:
-    """The groups after functions of their returns, those of greedy and redrawn answers included."""
+    """The groups with transformed returns, including those of greedy and replaced completions."""
     if not spec:
         return groups
     import torch
@@ -148,12 +148,12 @@ def _parse_reward_function(entry: str) -> ReturnFunction:
     try:
         values = [float(number) for number in numbers]
     except ValueError as error:
-        raise ConfigError(f"in {entry!r}, what follows {name!r} must be numbers") from error
+        raise ConfigError(f"in {entry!r}, only numbers may follow {name!r}") from error
     return FUNCTIONS[name](*values)
 
 
 def _moments(returns: Sequence[Tensor]) -> tuple[float, float]:
-    """Mean and (biased) standard deviation of all returns; the latter 0 where it is rounding."""
+    """Mean and (biased) standard deviation of all returns; the latter is 0 if it is only rounding error."""
     if not returns:
         return 0.0, 0.0
     everything = returns[0].double().new_tensor([r for group in returns for r in group.tolist()])

@@ -21,13 +21,13 @@ from llmzoo.rollout.plans import WholeEpisodes
 class SFT(Learner):
     """Credit: none; every token of the episodes that pass the filters has the same weight.
 
-    ``source`` says who plays the episodes. With ``expert``, ``noisy_expert`` and ``mixed``, the
+    ``source`` selects who plays the episodes. With ``expert``, ``noisy_expert`` and ``mixed``, the
     environment's scripted policies play all agents. They may use information that is not in the
     prompt. With ``self``, the models play and imitate their own best episodes. This is
     reward-ranked fine-tuning (RAFT, arXiv 2304.06767); it requires ``top``, ``min_return`` or
     ``success_only``. Any other source is a file or a hub id of trajectories
     (``llmzoo.records.trajectories``), or a folder that ``llmzoo serve gateway`` or ``llmzoo eval --out``
-    wrote, whose conversations keep their messages. From such a source no episode is played.
+    wrote; conversations keep their messages. With such a source no episodes are played.
     Instead, each iteration takes the next ``episodes_per_step`` episodes. The run's seed fixes
     their order, which differs in each pass.
 

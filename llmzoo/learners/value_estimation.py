@@ -1,6 +1,6 @@
-"""What a critic's values give: generalised advantages, and the loss that trains the critic.
+"""Generalised advantages from a critic's values, and the loss that trains the critic.
 
-Pure functions. Those on an agent's turns in time take float tensors [T].
+Pure functions. Those on the sequence of an agent's turns take float tensors [T].
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ def td_errors(rewards: Tensor, values: Tensor, discounts: Tensor) -> Tensor:
 def gae(rewards: Tensor, values: Tensor, discounts: Tensor, lam: float | Tensor) -> Tensor:
     """A_t = delta_t + discount_t lam_t A_{t+1}: generalised advantages (arXiv 1506.02438).
 
-    ``rewards`` [T]: paid between turn t and the agent's next turn. ``discounts`` [T]: the discount
-    from turn t+1 to turn t, 0 if an episode ends in between. ``values`` [T+1]: the critic's, detached.
-    The last one is the bootstrap: 0 if the episode terminated, V of the last observation if it was
-    truncated. ``lam`` is a number or [T]: 0 gives :func:`td_errors`, 1 the discounted return minus
-    V. The result [T] plus ``values[:-1]`` gives the critic's targets.
+    ``rewards`` [T]: received between turn t and the agent's next turn. ``discounts`` [T]: the
+    discount from turn t+1 to turn t, 0 if an episode ends in between. ``values`` [T+1]: the
+    critic's, detached. The last one is the bootstrap value: 0 if the episode terminated, V of the
+    last observation if it was truncated. ``lam`` is a number or [T]: 0 gives :func:`td_errors`, 1
+    the discounted return minus V. The result [T] plus ``values[:-1]`` gives the critic's targets.
     """
     errors = td_errors(rewards, values, discounts)
     decay = discounts * lam
@@ -46,11 +46,11 @@ def explained_variance(outcomes: Tensor, values: Tensor) -> float:
 def value_loss(values: Tensor, targets: Tensor, old_values: Tensor, clip: float | None) -> Tensor:
     """1/2 max((v - t)^2, (old + clamp(v - old, -clip, clip) - t)^2), elementwise.
 
-    The value function's counterpart of the clipped ratio, as pessimistic. PPO's code has it, its
+    The counterpart of the clipped ratio for values, and just as pessimistic. PPO's code has it, its
     paper (arXiv 1707.06347) does not (see Engstrom et al., arXiv 2005.12729). The gradient is zero
-    where v has left the range and is nearer to t than the range's edge is; v outside the range
-    and farther from t is still led to t. ``clip`` None: 1/2 (v - t)^2. All shapes are the same; no
-    gradient reaches ``targets`` or ``old_values``.
+    if v has left the range and is nearer to t than the edge of the range; if v has left the range
+    and is farther from t, it still moves towards t. ``clip`` None: 1/2 (v - t)^2. All shapes are
+    equal; no gradient reaches ``targets`` or ``old_values``.
     """
     targets, old_values = targets.detach(), old_values.detach()
     plain = (values - targets) ** 2

@@ -1,4 +1,4 @@
-"""Rollouts: play environments with policies, and record what happened."""
+"""Rollouts: play environments with policies, and record the results."""
 
 from llmzoo.envs.forking import fork
 from llmzoo.rollout.episodes import play_episodes

@@ -1,11 +1,12 @@
-"""Several answers of one agent to the same observation, all of which count: its attempts.
+"""Attempts: several actions in a row by one agent for the same observation, all of which count.
 
-An environment declares in ``metadata["attempts"]`` which agents answer several times in a row, and
-how often. It promises that the agent reads the same each time, that no attempt changes what another
-one is paid, that an attempt is paid at its own step, and that none but the last ends the episode.
-Then the attempts are what a group is: answers to one prompt, each with a return of its own. A tree
-needs no forks for them. All are carried out in one copy of the episode, so whoever is paid by what
-they come to, such as a proposer by how many solve its puzzle, is paid in the same copy.
+An environment declares in ``metadata["attempts"]`` which agents act several times in a row, and how
+often. It guarantees that the agent reads the same observation each time, that no attempt changes
+the reward of another, that an attempt is rewarded at its own step, and that only the last one ends
+the episode. The attempts then form a group: completions of one prompt, each with its own return. A
+tree needs no forks for them. All are carried out in one copy of the episode, so an agent whose
+reward depends on their outcomes, such as a proposer rewarded by how many attempts solve its puzzle,
+is rewarded in the same copy.
 """
 
 from __future__ import annotations
@@ -23,25 +24,26 @@ from llmzoo.rollout.stepping import TOTAL, StepRequest, rewards_by_component
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """The n attempts of an agent, each with what its step paid, by (agent, part), and the agent's info after it."""
+    """The n attempts of an agent, each with the rewards of its step, by (agent, component), and the agent's
+    info after it."""
 
     completions: Sequence[Completion]
     rewards: Sequence[Mapping[tuple[str, str], float]]
     infos: Sequence[Mapping[str, Any]]
 
     def total(self, agent: str) -> float:
-        """All that ``agent`` was paid meanwhile."""
+        """The sum of the rewards of ``agent`` during the attempts."""
         return sum(paid.get((agent, TOTAL), 0.0) for paid in self.rewards)
 
 
 def attempt_count(env: AECEnv, agents: Sequence[str]) -> int:
-    """How often the agents that choose next answer in a row to what they read now."""
+    """How many actions in a row the next agents to act take for their current observation."""
     declared: Mapping[str, int] = env.metadata.get("attempts") or {}
     return declared.get(agents[0], 1) if len(agents) == 1 else 1
 
 
 def sample_attempts(env: AECEnv, agent: str, count: int, seed: int) -> Rollout:
-    """A part of a rollout: ``agent`` answers ``count`` times, and ``env`` is stepped with all answers."""
+    """A part of a rollout: sample ``count`` completions for ``agent``, and step ``env`` with all of them."""
     (completions,) = yield [SampleRequest(build_request(env, agent, seed), count)]
     rewards, infos = [], []
     for completion in completions:

@@ -1,4 +1,4 @@
-"""Plain episodes, many at once."""
+"""Plain episodes, played many at once."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def play_episodes(
     """Play one episode per seed.
 
     ``tasks`` gives each episode its task number (``reset(options={"task": i})``). All episodes are
-    played in lockstep: each policy is called once a round for every agent that waits for it.
-    ``on_episode_end`` is called with each episode as it ends, and its place among the seeds.
+    played in lockstep: in each round, each policy is called once for all agents that wait for it.
+    ``on_episode_end`` is called with each episode as it ends, and the index of its seed.
     """
     envs = [env_fn() for _ in seeds]
     numbers = tasks if tasks is not None else [None] * len(seeds)
@@ -73,7 +73,7 @@ def _report_episode_end(
 def episode_rollout(
     env: AECEnv, seed: int, *, greedy: bool = False, env_id: str = "", with_state: bool = False
 ) -> Rollout:
-    """A rollout from the present state of ``env`` to the end; returns an :class:`Episode`.
+    """A rollout from the current state of ``env`` to the end; returns an :class:`Episode`.
 
     ``with_state``: ``env.state()`` is recorded too, for a central critic.
     """
@@ -116,7 +116,7 @@ def episode_rollout(
 
 
 class _EpisodeRecord:
-    """An episode so far. Decisions may still be paid for at later steps."""
+    """An episode so far. Its decisions may still receive rewards at later steps."""
 
     def __init__(self, env: AECEnv):
         self.env = env
@@ -127,7 +127,7 @@ class _EpisodeRecord:
         self.final: dict[str, str] = {}  # the last observation of agents that are done
         self.cut_off: list[str] = []
         self.failure = ""
-        self._latest: dict[str, dict[str, Any]] = {}  # decision of each agent
+        self._latest: dict[str, dict[str, Any]] = {}  # the latest decision of each agent
 
     def add_decision(
         self, agent: str, observation: str, completion: Completion, state: str
@@ -147,7 +147,7 @@ class _EpisodeRecord:
         self.decisions.append(self._latest[agent])
 
     def add_reward(self, rewards: Mapping[str, float]) -> None:
-        """Add what the last decision's step paid to the latest decision of each agent."""
+        """Add the rewards of the last decision's step to the latest decision of each agent."""
         for agent, reward in rewards.items():
             if reward:
                 self.totals[agent] += reward
@@ -157,7 +157,7 @@ class _EpisodeRecord:
     def read(self, agents: Sequence[str]) -> None:
         """Read the state after a round of steps; ``agents``: those that decided in it."""
         env = self.env
-        for agent in agents:  # simultaneous answers have taken effect only now
+        for agent in agents:  # simultaneous actions have taken effect only now
             self._latest[agent]["info"] = dict(env.infos.get(agent, {}))
         self.info = dict(next(iter(env.infos.values()), {}))
         self.success = is_success(env)

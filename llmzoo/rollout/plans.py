@@ -120,6 +120,6 @@ def _check_state(env: AECEnv) -> None:
         state = None
     if not isinstance(state, str):
         raise ConfigError(
-            f"a central critic reads env.state() as text, which {env} does not have: use ippo or "
+            f"a central critic reads env.state() as text, which {env} does not provide: use ippo or "
             "iac, whose critics read observations"
         )

@@ -1,4 +1,4 @@
-"""Runs many rollouts concurrently, and batches their requests into one call per policy.
+"""Runs many rollouts concurrently and batches their requests into one call per policy.
 
 A rollout is a generator. It yields what it needs and is sent the result:
 
@@ -22,7 +22,7 @@ call. Environments with ``metadata["slow_step"]`` are stepped in threads, and th
 The order in which steps finish has no effect: cohorts are fixed and alternate in a fixed order. A
 policy gets the same requests in each call for any number of threads, and the same seeds give
 bitwise identical rollouts. The ``noise`` of a request is a hash of its rollout's key and its
-position in that rollout. So other rollouts and cohorts change completions by rounding at most.
+position in that rollout. So other rollouts and cohorts change completions only by rounding.
 """
 
 from __future__ import annotations
@@ -327,7 +327,7 @@ class _Scheduler:
             return
         try:
             work(*args)
-        except BaseException as error:  # raised again by wait()
+        except BaseException as error:  # wait() raises it again
             with self._changed:
                 self._error = self._error or error
                 self._stopped = True

@@ -1,4 +1,4 @@
-"""Steps of environments, and the time that they take."""
+"""Steps environments, and measures the time that this takes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Result = TypeVar("Result")
 
 
 def agents_to_act(env: AECEnv) -> list[str]:
-    """The agents that choose next without seeing each other's choice.
+    """The agents that act next without seeing each other's actions.
 
-    One agent in a task in turns; all live agents, in their order, in a simultaneous one; those that a
-    :class:`TextEnv` says, in others.
+    In a turn-based task this is one agent, in a simultaneous one all live agents in their order, and in others
+    the agents that the :class:`TextEnv` declares.
     """
     if isinstance(env.unwrapped, TextEnv):
         return env.unwrapped.agents_to_act()
@@ -44,7 +44,7 @@ def is_over(env: AECEnv) -> bool:
 
 
 def skip_dead(env: AECEnv) -> None:
-    """Step past agents that are done, up to the next one that has a choice."""
+    """Step past agents that are done, up to the next agent that can act."""
     while not is_over(env) and (
         env.terminations[env.agent_selection] or env.truncations[env.agent_selection]
     ):
@@ -52,10 +52,10 @@ def skip_dead(env: AECEnv) -> None:
 
 
 def step_joint_action(env: AECEnv, texts: Sequence[str]) -> dict[str, float]:
-    """Step ``env`` with the answers of the next agents_to_act, and past agents that are done.
+    """Step ``env`` with the actions of the next agents to act, and past agents that are done.
 
-    Returns what each agent was paid in all: nan for every agent if the step ended in a failure, since what
-    the answers are worth is unknown.
+    Returns the total reward of each agent. It is nan for every agent if the step ended in a failure, because
+    the rewards of the actions are then unknown.
     """
     paid = dict.fromkeys(env.agents, 0.0)
     for step in step_each(env, texts):
@@ -66,12 +66,12 @@ def step_joint_action(env: AECEnv, texts: Sequence[str]) -> dict[str, float]:
 
 
 def nan_rewards(paid: Mapping[str, float]) -> dict[str, float]:
-    """The payments of a step of which nobody knows what it is worth: nan for every agent."""
+    """The rewards of a step that failed: nan for every agent."""
     return dict.fromkeys(paid, math.nan)
 
 
 def failure_reason(env: AECEnv) -> str:
-    """Why the payments of an episode are unknown, at its end."""
+    """Why the rewards of an episode are unknown, at its end."""
     return service_failure(env) or "the call of an endpoint failed"
 
 
@@ -81,7 +81,7 @@ def service_failure(env: AECEnv) -> str:
 
 
 def step_each(env: AECEnv, texts: Sequence[str]) -> list[dict[str, float]]:
-    """Step ``env`` with the answers of the next agents_to_act; returns what each step paid each agent."""
+    """Step ``env`` with the actions of the next agents to act; return each agent's reward at each step."""
     paid = []
     for text in texts:
         env.step(text)
@@ -89,7 +89,7 @@ def step_each(env: AECEnv, texts: Sequence[str]) -> list[dict[str, float]]:
     return paid
 
 
-TOTAL = ""  # beside the names of parts: all that was paid
+TOTAL = ""  # the name of the total reward, next to those of components
 
 Infos = Mapping[str, Mapping[str, Any]]  # of each agent
 
@@ -97,11 +97,11 @@ Infos = Mapping[str, Mapping[str, Any]]  # of each agent
 def rewards_by_component(
     before: Infos, after: Infos, paid: Mapping[str, float], acting_agents: Collection[str]
 ) -> dict[tuple[str, str], float]:
-    """What each agent was ``paid`` between two states, by (agent, part): in all as the part ``WHOLE``, and in
-    each part that the environment names.
+    """Each agent's rewards between two states, by (agent, component). The total, ``paid``, has the name
+    ``TOTAL``; the others are the components that the environment names.
 
-    ``before`` and ``after``: the infos of these states, whose ``reward_components`` are what an agent was paid
-    since it last ``acting_agents``.
+    ``before`` and ``after``: the infos of these states. Their ``reward_components`` are an agent's rewards
+    since it last acted. ``acting_agents``: those that acted between the two states.
     """
     amounts = {(agent, TOTAL): amount for agent, amount in paid.items()}
     for agent in paid:
@@ -114,19 +114,21 @@ def rewards_by_component(
 
 
 def step_rewards(env: AECEnv) -> dict[str, float]:
-    """What the last step paid each agent. Raises :class:`ConfigError` unless all are finite."""
+    """Each agent's reward at the last step. Raises :class:`ConfigError` unless all are finite."""
     paid = {agent: float(reward) for agent, reward in env.rewards.items()}
     for agent, reward in paid.items():
         if not math.isfinite(reward):
-            raise ConfigError(f"{env} paid {agent} {reward}: rewards are finite numbers")
+            raise ConfigError(
+                f"{env} gave {agent} the reward {reward}: rewards must be finite numbers"
+            )
     return paid
 
 
 def is_success(env: AECEnv, agent: str | None = None) -> bool:
-    """Whether a finished episode was a success of ``agent``, by ``infos[agent]["success"]``.
+    """Whether a finished episode was a success for ``agent``, according to ``infos[agent]["success"]``.
 
-    Without ``agent``, or where its infos are gone, the first agent with that entry decides. Agents
-    differ in it only where they play against each other.
+    Without ``agent``, or if its infos are gone, the first agent with that entry decides. Its value differs
+    between agents only if they play against each other.
     """
     infos = [env.infos.get(agent, {}), *env.infos.values()] if agent else env.infos.values()
     return next((bool(info["success"]) for info in infos if "success" in info), False)
@@ -134,7 +136,7 @@ def is_success(env: AECEnv, agent: str | None = None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class StepRequest:
-    """A step of ``env``, in place, with the answers of the next agents_to_act: ``by(env, texts)``."""
+    """A step of ``env``, in place, with the actions of the next agents to act: ``step_fn(env, texts)``."""
 
     env: AECEnv
     texts: tuple[str, ...]
@@ -142,7 +144,7 @@ class StepRequest:
 
     @property
     def slow(self) -> bool:
-        """Whether the environment declares that its steps are worth a thread."""
+        """Whether the environment declares that its steps are slow enough for a thread."""
         return bool(self.env.metadata.get("slow_step", False))
 
 
@@ -151,14 +153,14 @@ class RemoteHost(ABC):
 
     @abstractmethod
     def step_all(self, requests: Sequence[StepRequest]) -> list[Any]:
-        """Make all steps, in one call where possible; returns what each ``by`` would return.
+        """Make all steps, in one call where possible; returns what each ``step_fn`` would return.
 
-        Where steps fail, the others are made and the first failure is raised.
+        If steps fail, the others are still made, and the first failure is raised.
         """
 
 
 class RemotelyHosted(ABC):
-    """Base of environments that a :class:`RemoteHost` plays."""
+    """Base of environments that run on a :class:`RemoteHost`."""
 
     @property
     @abstractmethod
@@ -166,10 +168,10 @@ class RemotelyHosted(ABC):
 
 
 def get_remote_host(act: StepRequest) -> RemoteHost | None:
-    """The host that can make a step in one call with others; None for a step that is made here.
+    """The host that can make a step in one call with others; None for a local step.
 
-    A wrapper may change what a step does. So only an environment without a wrapper of the user's is
-    stepped by its host, and only in the two ways that hosts know.
+    A wrapper may change what a step does. So a host steps only environments without a user's wrapper,
+    and only with the two step functions that hosts support.
     """
     env: AECEnv = act.env.env if type(act.env) is FastOrderEnforcingWrapper else act.env
     if isinstance(env, RemotelyHosted) and act.step_fn in (step_joint_action, step_each):
@@ -181,9 +183,10 @@ def get_remote_host(act: StepRequest) -> RemoteHost | None:
 class RolloutClock:
     """Seconds and counts of running rollouts; threads may share one.
 
-    ``sampling_seconds``: policies answered. ``waiting_seconds``: policies were idle, because every
-    rollout whose turn it was waited for steps. ``step_seconds``: of all steps, summed over threads.
-    ``overlapped_seconds``: the part of these during which policies answered.
+    ``sampling_seconds``: time in which policies sampled. ``waiting_seconds``: time in which
+    policies were idle, because every rollout of the current cohort waited for steps.
+    ``step_seconds``: time of all steps, summed over threads. ``overlapped_seconds``: the part of it
+    in which policies sampled.
     """
 
     sampling_seconds: float = 0.0
@@ -192,14 +195,14 @@ class RolloutClock:
     overlapped_seconds: float = 0.0
     answers: int = 0
     steps: int = 0
-    # seconds of earlier calls, and the start of the present one; one tuple, so that a thread reads
+    # seconds of earlier calls, and the start of the current one; one tuple, so that a thread reads
     # both at once
     _sampling: tuple[float, float | None] = field(default=(0.0, None), repr=False, compare=False)
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @contextmanager
     def sampling(self) -> Iterator[None]:
-        """Time an answer of policies."""
+        """Time a call of policies."""
         before, started = self._sampling[0], time.monotonic()
         self._sampling = (before, started)
         try:
@@ -211,7 +214,7 @@ class RolloutClock:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Time policies' wait for environments."""
+        """Time how long policies wait for environments."""
         started = time.monotonic()
         yield
         self.waiting_seconds += time.monotonic() - started

@@ -1,7 +1,7 @@
-"""The joint tree: groups of answers of all agents at a node, tried in copies of the episode.
+"""The joint tree: groups of completions of all agents at a node, tried in copies of the episode.
 
 It is a rollout (see :mod:`llmzoo.rollout.scheduler`) that returns a :class:`Batch`. Agents that are
-not trained (scripted, frozen) answer once and form no group.
+not trained (scripted, frozen) act once and form no group.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from llmzoo.rollout.stepping import (
     skip_dead,
 )
 
-Returns = Mapping[tuple[str, str], float]  # by (agent, part of the reward)
+Returns = Mapping[tuple[str, str], float]  # by (agent, reward component)
 
 
 def joint_tree(
@@ -54,29 +54,30 @@ def joint_tree(
     with_greedy: bool = False,
     redraws: int | Mapping[str, int] = 0,
 ) -> Rollout:
-    """At a node, ``group_size`` answers of every agent that chooses there; returns are means over
-    what follows.
+    """At each node, sample ``group_size`` completions for every agent that acts there. Returns are
+    means over what follows.
 
-    ``align`` pairs the g-th answers of all agents (``group_size`` joint actions). ``cross`` tries all
-    ``group_size**N`` combinations of the same answers and gives each answer the mean return over
-    the combinations that contain it. The return of a joint action is its reward + gamma x the mean
-    return of the node that it leads to, discounted once for each turn of the agent's own.
+    ``align`` pairs the g-th completions of all agents (``group_size`` joint actions). ``cross``
+    tries all ``group_size**N`` combinations of the same completions and gives each completion the
+    mean return of the combinations that contain it. The return of a joint action is its reward +
+    gamma x the mean return of the node that it leads to, discounted once per turn of the agent
+    itself.
 
-    ``expand``: how many children of a node become nodes with ``group_size`` answers of their own
-    (None: all, the full tree of MAGRPO, arXiv 2508.04652, whose cost is ``group_size**depth``). The
-    others are played on with one answer a turn, which estimates the same mean without bias at a
-    cost that grows with the square of the depth. The ``reach`` of a group is the share of joint
-    actions that lead to its node, times the number of children that go on for each expanded one.
-    ``with_greedy`` also tries the joint greedy answer at each node and notes its return in the
-    groups. ``redraws`` (with ``align``) also tries each joint action with the answer of one agent
-    replaced by that many of its other answers, and notes the mean return as ``redrawn``: no answers
-    are sampled for this here (a mapping gives their number by agent), but each of the ``N *
-    group_size * redraws`` copies is played on.
+    ``expand``: how many children of a node become nodes with ``group_size`` completions of their
+    own (None: all, the full tree of MAGRPO, arXiv 2508.04652, whose cost is ``group_size**depth``).
+    The others are continued with one completion per turn, which estimates the same mean without
+    bias at a cost that grows with the square of the depth. The ``reach`` of a group is the share of
+    joint actions that lead to its node, times the number of children that continue for each
+    expanded one. ``with_greedy`` also tries the joint greedy action at each node and records its
+    return in the groups. ``redraws`` (with ``align``) also tries each joint action with the
+    completion of one agent replaced by that many of its other completions, and records the mean
+    return as ``redrawn``. No completions are sampled for this here (a mapping gives their number by
+    agent), but each of the ``N * group_size * redraws`` copies is played to the end.
 
-    An agent that answers several times in a row (:mod:`llmzoo.rollout.attempts`) has its attempts as its
-    group, whatever ``group_size`` is. With ``expand=None`` this makes the hierarchical groups of a
+    An agent that acts several times in a row (:mod:`llmzoo.rollout.attempts`) has its attempts as its
+    group, regardless of ``group_size``. With ``expand=None`` this gives the hierarchical groups of a
     proposer and its solver: ``group_size`` proposals, each with the solver's attempts at it as a group,
-    and each paid by all attempts at it.
+    and each rewarded by all attempts at it.
     """
     tree = _JointTree(
         seed=seed,
@@ -104,7 +105,7 @@ def joint_tree(
 
 @dataclass(slots=True, kw_only=True)
 class _JointTree:
-    """The options of a joint tree, and what it has collected so far."""
+    """The options of a joint tree, and the groups and outcomes collected so far."""
 
     seed: int
     group_size: int
@@ -127,11 +128,11 @@ class _JointTree:
         paid_before: Mapping[str, float],
         turns: Mapping[str, int],
     ) -> Rollout:
-        """Play on from a state; returns each agent's mean return, as seen from its last decision, by
-        (agent, part): the whole, and each reward component.
+        """Continue from a state. Returns each agent's mean return since its last decision, by
+        (agent, component): the total, and each reward component.
 
-        ``reach``: of the groups here. None: one answer of each agent, and no groups. ``turns``: how
-        often each agent has chosen before.
+        ``reach``: the ``reach`` of the groups here. None: one completion per agent, and no groups.
+        ``turns``: how often each agent has acted before.
         """
         agents = agents_to_act(env)
         if (count := attempt_count(env, agents)) > 1:
@@ -175,8 +176,8 @@ class _JointTree:
             )
             for j in running
         ]
-        # while its children play, a node keeps no state, and its answers only if they form groups:
-        # as many nodes wait as the episode has turns
+        # while its children play, a node keeps no state, and completions only if they form groups,
+        # because one node per turn of the episode waits
         del env, forks, texts, paid, totals, f
         if reach is None:
             del answers, infos
@@ -208,7 +209,7 @@ class _JointTree:
         paid_before: Mapping[str, float],
         turns: Mapping[str, int],
     ) -> Rollout:
-        """:meth:`node` where one agent answers ``count`` times in a row. Its group counts for that many
+        """:meth:`node` if one agent acts ``count`` times in a row. Its group counts for that many
         decisions."""
         env_copy = fork(env)
         attempts = yield from sample_attempts(env_copy, agent, count, self.seed)
@@ -261,8 +262,9 @@ class _JointTree:
         return values
 
     def _sample(self, env: AECEnv, agents: Sequence[str], *, grouped: bool) -> Rollout:
-        """Returns the answers of each agent, for each joint action the number of every agent's
-        answer in it, and the texts of the joint actions (the greedy one is the last, if any)."""
+        """Returns the completions of each agent; for each joint action, the index of every agent's
+        completion in it; and the texts of the joint actions (the last is the greedy one, if
+        any)."""
         requests = [build_request(env, agent, self.seed) for agent in agents]
         sizes = [self.group_size if grouped and a in self.trained else 1 for a in agents]
         answers: list[list[Completion]] = yield [
@@ -281,8 +283,8 @@ class _JointTree:
     def _substituted_actions(
         self, agents: Sequence[str], joint: Sequence[tuple[int, ...]]
     ) -> list[tuple[str, int, tuple[int, ...]]]:
-        """The joint actions in which one trained agent's answer is another of its answers: the agent, the
-        number of the joint action, and the action."""
+        """The joint actions with one trained agent's completion replaced by another of its completions:
+        the agent, the index of the joint action, and the new joint action."""
         return [
             (agent, g, (*action[:index], (action[index] + step) % len(joint), *action[index + 1 :]))
             for index, agent in enumerate(agents)
@@ -297,7 +299,8 @@ class _JointTree:
         swaps: Sequence[tuple[str, int, tuple[int, ...]]],
         returns: Sequence[Returns],
     ) -> dict[tuple[str, str], tuple[float, ...]]:
-        """For each agent and part, for each joint action the mean return with another answer of its own."""
+        """For each agent and component: per joint action, the mean return with another completion of this
+        agent."""
         sums: dict[tuple[str, str], list[float]] = {}
         for (agent, g, _), values in zip(swaps, returns[len(returns) - len(swaps) :], strict=True):
             for key in values:
@@ -323,7 +326,7 @@ class _JointTree:
         for index, agent in enumerate(agents):
             if agent not in self.trained:
                 continue
-            # the joint actions that contain each answer
+            # the joint actions that contain each completion
             actions = [
                 [j for j, action in enumerate(joint) if action[index] == i]
                 for i in range(len(answers[index]))
@@ -352,7 +355,7 @@ class _JointTree:
             )
 
     def end(self, env: AECEnv, totals: Mapping[str, float], turns: Mapping[str, int]) -> None:
-        """Note the end of an episode, or its failure."""
+        """Record the end of an episode, or its failure."""
         if any(map(isnan, totals.values())):
             self.failures.append(failure_reason(env))
             return
@@ -367,12 +370,12 @@ class _JointTree:
 
 
 def has_failed_completion(answers: Sequence[Sequence[Completion]], action: Sequence[int]) -> bool:
-    """Whether the call for one of the answers of a joint action failed."""
+    """Whether the call for one of the completions of a joint action failed."""
     return any(own[i].failure for own, i in zip(answers, action, strict=True))
 
 
 def _mean_next_returns(returns: Sequence[float], redraws: int) -> tuple[float, ...]:
-    """For each attempt the mean return of the next ``redraws`` ones, from the last on to the first."""
+    """For each attempt the mean return of the next ``redraws`` ones, wrapping around to the first."""
     if not redraws:
         return ()
     count = len(returns)
@@ -383,12 +386,12 @@ def _mean_next_returns(returns: Sequence[float], redraws: int) -> tuple[float, .
 
 
 def _add_returns(paid: Returns, following: Returns) -> dict[tuple[str, str], float]:
-    """Two mappings added, name by name."""
+    """The sum of two mappings, key by key."""
     return {k: paid.get(k, 0.0) + following.get(k, 0.0) for k in dict.fromkeys([*paid, *following])}
 
 
 def _returns_by_component(agent: str, returns: Sequence[Returns]) -> dict[str, list[float]]:
-    """The returns of one agent by part, the whole first: a value for each joint action."""
+    """The returns of one agent by component, the total first: a value for each joint action."""
     names = dict.fromkeys(
         [TOTAL, *(name for action_returns in returns for a, name in action_returns if a == agent)]
     )

@@ -1,7 +1,7 @@
-"""The agent-turn tree: at every turn a group of answers, each rewarded in a copy of the episode.
+"""The agent-turn tree: at every turn a group of completions, each rewarded in a copy of the episode.
 
 It is a rollout (see :mod:`llmzoo.rollout.scheduler`) that returns a :class:`Batch`. Agents that are
-not trained (scripted, frozen) answer once and form no group.
+not trained (scripted, frozen) act once and form no group.
 """
 
 from __future__ import annotations
@@ -45,32 +45,32 @@ def agent_turn_tree(
     team_weight: float = 1.0,
     continuations: int | None = None,
 ) -> Rollout:
-    """At every agent's turn, ``group_size`` answers to the same observation; one of them is carried out.
+    """At every agent's turn, ``group_size`` completions for the same observation; one of them is carried out.
 
-    Each answer is stepped in its own fork of the episode. Its reward is ``team_weight`` x its team components
-    + its local components (or the plain reward if the environment names no parts), summed over everything the
-    agent receives until its next decision. If other agents act before then, the episode is continued in
-    ``continuations`` copies of the fork, with one answer per turn, and the reward is the mean over the
-    copies. None means one continuation, or none for the environment's ``immediate_credit_agents``.
-    Answers sampled in continuations are never carried out in the episode, and form no group unless they
-    are attempts. If an answer is refused, its agent retries within the continuation, so a refused answer
-    also earns what the retry leads to.
+    Each completion is stepped in its own fork of the episode. Its reward is ``team_weight`` x its team
+    components + its local components (or the plain reward if the environment names no components), summed
+    over everything the agent receives until its next decision. If other agents act before then, the episode
+    is continued in ``continuations`` copies of the fork, with one completion per turn, and the reward is the
+    mean over the copies. None means one continuation, or none for the environment's
+    ``immediate_credit_agents``. Completions sampled in continuations are never carried out in the episode,
+    and form no group unless they are attempts. If an action is refused, its agent retries within the
+    continuation, so the rewards that follow from the retry are credited to the refused completion too.
 
-    An agent that answers several times in a row (:mod:`llmzoo.rollout.attempts`) has its attempts as its
-    group, here and in continuations: a solver's attempts both score the proposal and train the solver.
+    An agent that acts several times in a row (:mod:`llmzoo.rollout.attempts`) has its attempts as its group,
+    here and in continuations: a solver's attempts both score the proposal and train the solver.
 
-    Then one answer is carried out before the next agent acts: the best one (``greedy``), one drawn
-    with probability proportional to exp(reward) (``sample``), or any (``random``). In a
-    simultaneous task each agent's answers are tried beside the others' first answers.
+    Then one completion is carried out before the next agent acts: the best one (``greedy``), one sampled with
+    probability proportional to exp(reward) (``sample``), or any (``random``). In a simultaneous task each
+    agent's completions are combined with the others' first completions.
 
     An environment's ``metadata`` may say where continuations can be left out:
 
-    * ``delayed_reward_agents``: agents that can be paid during another agent's step; None if unknown.
-    * ``immediate_credit_agents``: agents whose own step already pays for their answer, by a separate
-      measure, although they are also paid during other agents' steps.
-    * ``retries``: an agent whose answer is refused (``infos[agent]["error"]``) may answer again.
+    * ``delayed_reward_agents``: agents that can be rewarded at another agent's step; None if unknown.
+    * ``immediate_credit_agents``: agents whose own step already rewards their action, by a separate
+      measure, although they are also rewarded at other agents' steps.
+    * ``retries``: an agent whose action is refused (``infos[agent]["error"]``) may act again.
 
-    The tree of AT-GRPO (PettingLLMs, arXiv 2510.11062).
+    This is the tree of AT-GRPO (PettingLLMs, arXiv 2510.11062).
     """
     groups: list[Group] = []
     rng = random.Random(f"{seed}/select")
@@ -173,7 +173,7 @@ def _attempts_group(
     attempts: Attempts,
     team_weight: float,
 ) -> Group:
-    """The group of an agent's attempts; ``env``: after them."""
+    """The group of an agent's attempts; ``env``: the episode after them."""
     component_rewards = [
         _weighted_rewards(env, info, paid.get((agent, TOTAL), 0.0), team_weight)
         for paid, info in zip(attempts.rewards, attempts.infos, strict=True)
@@ -191,7 +191,7 @@ def _attempts_group(
 
 
 def _select_answer(rewards: Sequence[float], select: str, rng: random.Random) -> int:
-    """The index of the answer to carry out. One with unknown reward (nan) is chosen only if all are unknown."""
+    """The index of the completion to carry out. One with unknown reward (nan) is chosen only if all are unknown."""
     known = [i for i, reward in enumerate(rewards) if not math.isnan(reward)]
     if 0 < len(known) < len(rewards):
         return known[_select_answer([rewards[i] for i in known], select, rng)]
@@ -208,7 +208,7 @@ def _select_answer(rewards: Sequence[float], select: str, rng: random.Random) ->
 
 
 def _continuation_count(env: AECEnv, agent: str, continuations: int | None) -> int:
-    """How many continuations to play after each answer of ``agent``; None: see :func:`agent_turn_tree`."""
+    """How many continuations to play after each completion of ``agent``; None: see :func:`agent_turn_tree`."""
     if env.metadata.get("retries", False):
         return continuations or 1
     delayed_reward_agents = env.metadata.get("delayed_reward_agents")
@@ -227,11 +227,11 @@ def _evaluate_answers(
     continuations: int,
     team_weight: float,
 ) -> Rollout:
-    """Evaluate several answers of ``agent``. Returns the reward components of each answer [K], and the attempts
-    that other agents made on the way.
+    """Evaluate several completions of ``agent``. Returns the reward components of each completion [K], and
+    the attempts that other agents made in the continuations.
 
-    ``forks`` [K]: the episode after each answer; not modified. ``rewards`` [K]: the reward of each
-    answer's own step.
+    ``forks`` [K]: the episode after each completion; not modified. ``rewards`` [K]: the reward of each
+    completion's own step.
     """
     component_rewards = [
         _weighted_rewards(f, f.infos.get(agent, {}), r, team_weight)
@@ -259,17 +259,19 @@ def _evaluate_answers(
 def _weighted_rewards(
     env: AECEnv, info: Mapping[str, Any], reward: float, team_weight: float
 ) -> dict[str, float]:
-    """All rewards of an agent since its last answer: ``reward`` under ``TOTAL``, and each named part.
+    """All rewards of an agent since its last action: ``reward`` under ``TOTAL``, and each named component.
 
-    Team parts, and their share of ``TOTAL``, are multiplied by ``team_weight``. ``info``: the agent's info
-    dict, which holds the parts under ``"reward_components"``.
+    Team components, and their share of ``TOTAL``, are multiplied by ``team_weight``. ``info``: the agent's
+    info dict, which holds the components under ``"reward_components"``.
     """
-    parts: Mapping[str, float] = info.get("reward_components", {})
+    components: Mapping[str, float] = info.get("reward_components", {})
     team = [
-        name for name in env.metadata.get("team_components", (TEAM_COMPONENT,)) if name in parts
+        name
+        for name in env.metadata.get("team_components", (TEAM_COMPONENT,))
+        if name in components
     ]
-    total = reward + (team_weight - 1.0) * sum(parts[name] for name in team)
-    return {TOTAL: total, **parts, **{name: team_weight * parts[name] for name in team}}
+    total = reward + (team_weight - 1.0) * sum(components[name] for name in team)
+    return {TOTAL: total, **components, **{name: team_weight * components[name] for name in team}}
 
 
 def _component_names(component_rewards: Sequence[Mapping[str, float]]) -> list[str]:
@@ -277,7 +279,7 @@ def _component_names(component_rewards: Sequence[Mapping[str, float]]) -> list[s
 
 
 def _components(component_rewards: Sequence[Mapping[str, float]]) -> dict[str, ComponentReturns]:
-    """The named parts of what K answers are worth."""
+    """The named components of the rewards of K completions."""
     named = [name for name in _component_names(component_rewards) if name != TOTAL]
     return {
         name: ComponentReturns(
@@ -288,7 +290,7 @@ def _components(component_rewards: Sequence[Mapping[str, float]]) -> dict[str, C
 
 
 def _is_waiting(env: AECEnv, agent: str) -> bool:
-    """Whether play must continue before ``agent`` has a new decision: others act first, or its refused answer
+    """Whether play must continue before ``agent`` has a new decision: others act first, or its refused action
     is retried."""
     if is_over(env) or agent not in env.agents:
         return False
@@ -298,22 +300,24 @@ def _is_waiting(env: AECEnv, agent: str) -> bool:
 
 
 def _must_retry(env: AECEnv, agent: str) -> bool:
-    """Whether the agent's answer was refused and it is still its turn."""
+    """Whether the agent's action was refused and it is still its turn."""
     refused = env.infos.get(agent, {}).get("error") is not None
     return env.metadata.get("retries", False) and refused and agents_to_act(env) == [agent]
 
 
 def _play_until_turn(env: AECEnv, agent: str, seed: int) -> Rollout:
-    """Play on until ``agent`` has a new decision to make. Each agent gives one answer per turn, or all its
-    attempts. Returns what ``agent`` was paid, its info with the reward components summed over that time, and the
-    attempts made."""
+    """Play until ``agent`` has a new decision to make. Each agent gives one completion per turn, or all its
+    attempts. Returns the reward of ``agent``, its info with the reward components summed over that time, and
+    the attempts made."""
     paid = 0.0
-    parts: defaultdict[str, float] = defaultdict(float)  # includes those of its refused answers
+    components: defaultdict[str, float] = defaultdict(
+        float
+    )  # includes those of its refused actions
     other_attempts: list[AgentAttempts] = []
     while _is_waiting(env, agent):
         acting = agents_to_act(env)
         if agent in acting:
-            _add_components(parts, env.infos[agent])
+            _add_components(components, env.infos[agent])
         if (count := attempt_count(env, acting)) > 1:
             attempts = yield from sample_attempts(env, acting[0], count, seed)
             other_attempts.append((acting[0], env, attempts))
@@ -323,10 +327,10 @@ def _play_until_turn(env: AECEnv, agent: str, seed: int) -> Rollout:
         step = yield StepRequest(env, tuple(completion.text for (completion,) in answers))
         paid += step.get(agent, 0.0)
     info = env.infos.get(agent, {})
-    _add_components(parts, info)
-    return paid, {**info, "reward_components": dict(parts)}, other_attempts
+    _add_components(components, info)
+    return paid, {**info, "reward_components": dict(components)}, other_attempts
 
 
-def _add_components(parts: defaultdict[str, float], info: Mapping[str, Any]) -> None:
+def _add_components(components: defaultdict[str, float], info: Mapping[str, Any]) -> None:
     for name, amount in info.get("reward_components", {}).items():
-        parts[name] += amount
+        components[name] += amount

@@ -1,1 +1,1 @@
-"""What a run is made of: its folder, its checkpoints, and the policies that its agents play with."""
+"""The components of a run: its folder, its checkpoints, and the policies of its agents."""

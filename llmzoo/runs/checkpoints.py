@@ -1,6 +1,6 @@
 """Checkpoints, written atomically and without pickle.
 
-A checkpoint is a folder ``step_000120/`` with what the engine saves and ``state.json``. The engine
+A checkpoint is a folder ``step_000120/`` with the engine's state and ``state.json``. The engine
 (:meth:`llmzoo.engine.local.LocalEngine.save`) writes one transformers folder for each policy, the state
 of the learner's updater (optimisers such as ``policy.optimizer.safetensors``, and, if used, replayed
 groups, role baselines and hashes of KL references), the results against opponents, and the curriculum's
@@ -44,10 +44,10 @@ def save(
     """Write the checkpoint of iteration ``step``.
 
     Keeps the newest ``keep`` checkpoints and the one with the highest ``mean_return``. That is the
-    mean return of the iterations just before the checkpoint, or on the training tasks that it
-    plays.
+    mean return of the iterations just before the checkpoint, or on the training tasks that the
+    checkpoint plays.
 
-    All ranks of a run call this, with a shared folder. ``tokens``: sampled in the run so far.
+    All ranks of a run call this, with a shared folder. ``tokens``: the number of tokens sampled in the run so far.
     Raises :class:`CheckpointError` if the checkpoint cannot be written; earlier ones remain intact.
     """
     final = folder / f"step_{step:06d}"
@@ -90,7 +90,7 @@ def _finalize(partial: Path, final: Path, engine: Engine, progress: Mapping[str,
 
 def _remove_old(folder: Path, keep: int) -> None:
     checkpoints = list_checkpoints(folder)
-    best = max(reversed(checkpoints), key=_mean_return)  # of equals, the newest
+    best = max(reversed(checkpoints), key=_mean_return)  # the newest in a tie
     for old in checkpoints[:-keep]:
         if old != best:
             files.remove(old)

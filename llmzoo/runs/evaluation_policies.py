@@ -1,4 +1,4 @@
-"""The policies of single agents beside one policy for the rest, by name."""
+"""Policies by name: some for single agents, and one for all other agents."""
 
 from __future__ import annotations
 
@@ -23,16 +23,18 @@ _LEARNING_OPTIONS = ("frozen", "learner", "learner_args", "learning_rate")
 def policy_names(
     agents: Sequence[str], rest: str, agent_args: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, str]:
-    """The name of every agent's policy: its own ``policy`` among ``agent_args``, or ``rest``.
+    """The name of every agent's policy: its own ``policy`` in ``agent_args``, or ``rest``.
 
-    Raises :class:`llmzoo.errors.UnknownNameError` for an unknown agent, and :class:`ConfigError` for settings of
-    learning.
+    Raises :class:`llmzoo.errors.UnknownNameError` for an unknown agent, and :class:`ConfigError` for settings that only
+    apply to learning.
     """
     check_names("agent", agent_args, agents)
     for agent, given in agent_args.items():
         learning = [name for name in given if name in _LEARNING_OPTIONS]
         if learning:
-            raise ConfigError(f"agent {agent!r}: no agent learns here: leave out {learning[0]}")
+            raise ConfigError(
+                f"agent {agent!r} has the setting {learning[0]}, but no agent learns here: leave it out"
+            )
     return {agent: agent_args.get(agent, {}).get("policy") or rest for agent in agents}
 
 
@@ -49,8 +51,8 @@ def load_agent_policies(
 ) -> dict[str, Policy]:
     """The policy of every agent (:func:`policy_names`).
 
-    ``agent_args`` maps agents to fields of :class:`llmzoo.runs.policy_plans.AgentConfig`. Agents of the
-    same name and prompts share a model. The other arguments are those of
+    ``agent_args`` maps agents to fields of :class:`llmzoo.runs.policy_plans.AgentConfig`. Agents with the
+    same policy name and prompt settings share a model. The other arguments are those of
     :func:`llmzoo.runs.named_policies.load_policy_for_agents`.
     """
     names = policy_names(agents, rest, agent_args)
@@ -63,7 +65,7 @@ def load_agent_policies(
     loaded: dict[str, Policy] = {}
     for key, members in groups.items():
         name, prompts = json.loads(key)
-        # what is set for all agents is for those that have a model
+        # settings for all agents apply to those with a model
         runs_here = not (name in SCRIPTED or is_remote(name) or name.startswith(ENDPOINT_PREFIX))
         loaded |= load_policy_for_agents(
             name,
@@ -81,9 +83,9 @@ def load_agent_policies(
 
 
 def format_policy_names(names: Mapping[str, str], loaded: Mapping[str, Policy]) -> str:
-    """What evaluations call the policies: one name, or ``AGENT: NAME`` for each agent.
+    """The policies' name in evaluations: one name, or ``AGENT: NAME`` for each agent.
 
-    ``names``: of :func:`policy_names`. ``loaded``: of :func:`load_agent_policies`.
+    ``names``: from :func:`policy_names`. ``loaded``: from :func:`load_agent_policies`.
     """
     known = {agent: display_name(name, {agent: loaded[agent]}) for agent, name in names.items()}
     if len(set(names.values())) == 1:
@@ -92,7 +94,7 @@ def format_policy_names(names: Mapping[str, str], loaded: Mapping[str, Policy]) 
 
 
 def _with_agent_sampling(policy: Policy, agent: str, given: Mapping[str, Any]) -> Policy:
-    """The policy with an agent's own settings of sampling."""
+    """The policy with an agent's own sampling settings."""
     own = [name for name in given if name not in ("policy", *_PROMPT_OPTIONS)]
     if not own:
         return policy

@@ -1,4 +1,4 @@
-"""Loads policies by name, including those of run folders of ``llmzoo train``."""
+"""Loads policies by name, including those in run folders of ``llmzoo train``."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def display_name(name: str, agent_policies: Mapping[str, Policy]) -> str:
 
     ``agent_policies``: what :func:`load_policy_for_agents` returned for ``name``.
     """
-    # an address does not say which model it hosts
+    # an address does not tell which model it hosts
     return next(iter(agent_policies.values())).name if is_remote(name) else name
 
 
 def check_model(name: str, *, trust_remote_code: bool = False) -> None:
-    """Raise :class:`ConfigError` unless this is a model, or a run with a checkpoint."""
+    """Raise :class:`ConfigError` unless this is a model or a run with a checkpoint."""
     refuse_stages(name)
     if run_models.is_run(name):
         run_models.newest_checkpoint(name)
@@ -83,7 +83,9 @@ def refuse_stages(name: str) -> None:
     """Raise :class:`ConfigError` for a folder of stages, which holds one run per stage."""
     stages = sorted(path.parent for path in Path(name).glob("[0-9]*-*/config.json"))
     if stages:
-        raise ConfigError(f"{name} holds stages: name one of {', '.join(map(str, stages))}")
+        raise ConfigError(
+            f"{name} contains several stages: give one of {', '.join(map(str, stages))}"
+        )
 
 
 def _build(make: Callable[..., T], given: Mapping[str, Any]) -> T:
@@ -105,14 +107,16 @@ def _load_one(
     if device is not None and (
         name in SCRIPTED or is_remote(name) or name.startswith(ENDPOINT_PREFIX)
     ):
-        raise ConfigError(f"{name} runs no model in this process: device would have no effect")
+        raise ConfigError(
+            f"{name} runs no model in this process, so device would have no effect: leave it out"
+        )
     if chat and (name in SCRIPTED or is_remote(name)):
-        why = "makes its own prompts" if is_remote(name) else "reads no prompts"
-        raise ConfigError(f"{name} {why}: {', '.join(chat)} would have no effect")
+        why = "builds its own prompts" if is_remote(name) else "reads no prompts"
+        raise ConfigError(f"{name} {why}, so {', '.join(chat)} would have no effect: leave it out")
     if name in SCRIPTED:
         return load(name)
     if is_remote(name):
-        hosted: Any = load(name, seed=seed)  # with the server's own settings, unless given
+        hosted: Any = load(name, seed=seed)  # with the server's own settings, except for given ones
         return _build(hosted.with_sampling, given) if given else hosted
     behind_endpoint = name.startswith(ENDPOINT_PREFIX)
     if not behind_endpoint:

@@ -1,4 +1,4 @@
-"""Loads the policy of every agent of a run, and the samplers of those that learn."""
+"""Loads the policy of every agent of a run, and the samplers of the learning policies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from llmzoo.runs import run_folder
 from llmzoo.runs.policy_plans import OTHERS, AgentPlan, plan_policies, policy_kind
 from llmzoo.runs.trust import check_trusted
 
-LearningPolicies = dict[str, TransformersPolicy]  # the policies that learn, by name
+LearningPolicies = dict[str, TransformersPolicy]  # the learning policies, by name
 # keys of a saved adapter's configuration that are not options for creating one
 _METADATA_FIELDS = {
     *("task_type", "peft_type", "auto_mapping", "peft_version", "base_model_name_or_path"),
@@ -42,9 +42,9 @@ _PLAYED_ELSEWHERE: Policy = ScriptedPolicy(_fail_if_played, name="elsewhere")
 def load_policies(
     agents: Sequence[str], settings: AgentSettings, *, only: str | None = None
 ) -> tuple[dict[str, Policy], LearningPolicies]:
-    """The policy of every agent, and those that learn.
+    """The policy of every agent, and the learning policies.
 
-    ``only``: load just the policy of this name; the other agents cannot be played in this process.
+    ``only``: load just the policy with this name; the other agents cannot be played in this process.
 
     Raises :class:`ConfigError` for conflicting settings, a model that does not exist,
     or if no agent learns; :class:`llmzoo.errors.UnknownNameError` for an unknown agent or setting.
@@ -100,7 +100,7 @@ def load_run_policies(
     arrangement = config["policies"]
     if isinstance(arrangement, str) and arrangement not in ("shared", "separate", "lora", *agents):
         raise ConfigError(
-            f"{run} trained the agent {config['policies']!r}; here the agents are {', '.join(agents)}"
+            f"{run} trained the agent {config['policies']!r}, but the agents here are {', '.join(agents)}"
         )
     try:
         run_sampling = Sampling(
@@ -147,7 +147,7 @@ def _from_checkpoint(
         folder = checkpoint / plan.name
         if plan.learns and not folder.is_dir():
             trained = ", ".join(run_models.list_policy_names(checkpoint))
-            raise ConfigError(f"{run} trained {trained}; it has no policy for {agent}")
+            raise ConfigError(f"{run} trained {trained}, and has no policy for {agent}")
         if plan.learns:
             resolved[agent] = replace(plan, source=str(folder))
         else:  # a frozen agent does not start from the base of the trained adapters
@@ -220,7 +220,7 @@ def _load_plans(
             options = {}
         elif policy_kind(start) in ("model", "server"):
             options |= {"seed": seed, **(training if members[0].learns else {})}
-            if policy_kind(start) == "server":  # it makes its own prompts
+            if policy_kind(start) == "server":  # it builds its own prompts
                 options = {n: v for n, v in options.items() if n not in ("chat", "chats")}
             else:
                 options |= {"device": settings.device, **trust}
@@ -229,7 +229,7 @@ def _load_plans(
 
 
 def _sampling_options(members: Sequence[AgentPlan], settings: AgentSettings) -> dict[str, Any]:
-    """The options of a policy from the settings of its plans."""
+    """The sampling options of a policy, from the settings of its plans."""
     if len(members) == 1:
         return {"sampling": members[0].sampling, "chat": members[0].chat}
     sampling, chat = settings.sampling, settings.chat
@@ -299,11 +299,11 @@ def _sampler_for_rank(sampler: str) -> str:
     addresses = sampler.split(",")
     if ranks.world_size() > 1 and not is_server(sampler):
         raise ConfigError(
-            "sampler='vllm' is for one process: give each process its own vLLM server"
+            "sampler='vllm' needs a single process: give each process its own vLLM server instead"
         )
     if len(addresses) != ranks.world_size() and (is_server(sampler) or len(addresses) > 1):
         raise ConfigError(
-            f"{len(addresses)} sampler addresses for {ranks.world_size()} processes: give each process "
+            f"got {len(addresses)} sampler addresses for {ranks.world_size()} processes: give each process "
             "its own vLLM server, sampler=http://HOST:PORT,http://HOST:PORT"
         )
     return addresses[ranks.rank()]

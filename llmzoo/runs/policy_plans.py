@@ -1,4 +1,4 @@
-"""Plans who plays each agent, and checks the plan before anything is loaded."""
+"""Plans which policy plays each agent, and checks the plan before anything is loaded."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ _KINDS: Mapping[Any, tuple[tuple[type, ...], str]] = {
 class AgentConfig:
     """Settings of one agent; None takes the run's setting."""
 
-    # plays this agent: a scripted player, a model, openai:..., grpc://... or a run folder
+    # the policy of this agent: a scripted policy, a model, openai:..., grpc://... or a run folder
     policy: str | None = None
     frozen: bool = False  # the model does not learn
-    learner: str | None = None  # judges this agent's answers
-    learner_args: Mapping[str, Any] | None = None  # its options, beside the run's
-    learning_rate: float | None = None  # of this agent's own weights
+    learner: str | None = None  # computes the credit of this agent's completions
+    learner_args: Mapping[str, Any] | None = None  # its options, added to the run's
+    learning_rate: float | None = None  # for this agent's own weights
     temperature: float | None = None  # sampling temperature
     top_p: float | None = None  # nucleus sampling threshold; 1 is off
     top_k: int | None = None  # number of most likely tokens to sample from; 0 is all
-    max_new_tokens: int | None = None  # maximum tokens of an answer
-    stop: Sequence[str] | None = None  # texts that end an answer and are cut from it
+    max_new_tokens: int | None = None  # maximum tokens of a completion
+    stop: Sequence[str] | None = None  # texts that end a completion and are removed from it
     system: str | None = None  # system prompt
     chat_template_args: Mapping[str, Any] | None = None  # added to the run's
     thought_end: str | None = None  # the text that ends a thought, or "none"
@@ -56,7 +56,7 @@ class AgentConfig:
             if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
                 raise ConfigError(f"{name} must be {wanted}, got {value!r}")
         if self.stop is not None and not all(isinstance(s, str) and s for s in self.stop):
-            raise ConfigError(f"stop must be a list of texts, none of them empty, got {self.stop}")
+            raise ConfigError(f"stop must be a list of non-empty texts, got {self.stop}")
         rate = self.learning_rate
         if rate is not None and not (rate > 0 and math.isfinite(rate)):
             raise ConfigError(f"learning_rate must be above 0, got {rate}")
@@ -100,23 +100,23 @@ class ModelConfig:
     """Settings of a model that ``policies`` names."""
 
     model: str | None = None  # tiny, a folder, a hub id or a run folder; None: the run's model
-    form: Literal["full", "lora"] = "full"  # all weights, or an adapter on a base of all such names
+    form: Literal["full", "lora"] = "full"  # all weights, or an adapter on a shared base
 
     def __post_init__(self) -> None:
         if self.model is not None and not isinstance(self.model, str):
             raise ConfigError(f"model must be a name, got {self.model!r}")
         if self.form not in ("full", "lora"):
-            raise ConfigError(f"form is full or lora, got {self.form!r}")
+            raise ConfigError(f"form must be full or lora, got {self.form!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPlan:
     """The policy of one agent.
 
-    ``source``: a scripted player, an endpoint, a server, a model or a run folder. Agents with the
+    ``source``: a scripted policy, an endpoint, a server, a model or a run folder. Agents with the
     same ``name`` share a policy, which checkpoints save under this name if it learns. ``adapter``:
-    the policy is an adapter on a base that all such agents with the same ``base`` share; this is the
-    ``source`` of a new run.
+    the policy is an adapter on a base, which all such agents with the same ``base`` share. In a new run, this
+    base is the ``source``.
     """
 
     agent: str
@@ -148,7 +148,7 @@ def plan_policies(agents: Sequence[str], settings: AgentSettings) -> dict[str, A
     for name in [plan.name for plan in plans.values() if plan.learns]:
         if not isinstance(name, str) or not is_name(name):
             raise ConfigError(
-                f"{name!r} would name a folder of weights, and {NAME_RULE}: use policies='shared', or a "
+                f"{name!r} cannot name a folder of weights, because {NAME_RULE}: use policies='shared', or a "
                 "mapping from agents to names"
             )
     for agent, config in configs.items():
@@ -158,7 +158,7 @@ def plan_policies(agents: Sequence[str], settings: AgentSettings) -> dict[str, A
         frozen = [agent for agent in sharing if not plans[agent].learns]
         if frozen and len(frozen) < len(sharing):
             raise ConfigError(
-                f"{', '.join(frozen)} cannot be frozen while others learn with the same weights: use "
+                f"{', '.join(frozen)} cannot be frozen, because other agents train the same weights: use "
                 "policies='separate' or 'lora'"
             )
     return plans
@@ -167,7 +167,7 @@ def plan_policies(agents: Sequence[str], settings: AgentSettings) -> dict[str, A
 def _policy_names(
     agents: Sequence[str], arrangement: Arrangement, configs: Mapping[str, AgentConfig]
 ) -> dict[str, str]:
-    """The name of the model of each agent, but for those that others play."""
+    """The name of each agent's model, except for agents with another kind of policy."""
     if isinstance(arrangement, str):
         if arrangement == "shared":
             return dict.fromkeys(agents, SHARED)
@@ -176,23 +176,23 @@ def _policy_names(
         if arrangement in agents:
             return {arrangement: arrangement}
         raise ConfigError(
-            "policies maps agents to names of models, or is 'lora', 'shared', 'separate' or one of "
+            "policies must map agents to model names, or be 'lora', 'shared', 'separate' or one of "
             f"{', '.join(agents)}; got {arrangement!r}"
         )
     check_names("agent", arrangement, agents)
     for agent, name in arrangement.items():
         if name in agents and arrangement.get(name) != name:
             raise ConfigError(
-                f"policies: the model {name!r} has the name of an agent that it does not play"
+                f"policies: the model {name!r} has the name of an agent that it does not play: rename the model"
             )
         if configs[agent].policy is not None:
             raise ConfigError(
-                f"agent {agent!r} has a model in policies and a policy in agent_args: leave one out"
+                f"agent {agent!r} has both a model in policies and a policy in agent_args: leave one out"
             )
     missing = [a for a in agents if a not in arrangement and configs[a].policy is None]
     if missing:
         raise ConfigError(
-            f"policies names no model for {', '.join(missing)}: name one, or set policy in agent_args"
+            f"policies has no model for {', '.join(missing)}: name one, or set policy in agent_args"
         )
     return {agent: arrangement[agent] for agent in agents if agent in arrangement}
 
@@ -202,12 +202,10 @@ def _model_configs(
     names: Mapping[str, str],
     model_args: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, ModelConfig]:
-    """The settings of each name."""
+    """The settings of each named model."""
     if isinstance(arrangement, str):
         if model_args:
-            raise ConfigError(
-                "model_args are for names of models: let policies map agents to names"
-            )
+            raise ConfigError("model_args need names of models: let policies map agents to names")
         form: Literal["full", "lora"] = "lora" if arrangement == "lora" else "full"
         return {name: ModelConfig(form=form) for name in names.values()}
     check_names("model of agents", model_args, sorted({*names.values()}))
@@ -215,7 +213,9 @@ def _model_configs(
     for name in names.values():
         settings = model_args.get(name, {})
         if not isinstance(settings, Mapping):
-            raise ConfigError(f"model {name!r} has settings by name, got {settings!r}")
+            raise ConfigError(
+                f"model_args of {name!r} must be a mapping of settings, got {settings!r}"
+            )
         check_names(f"setting of model {name!r}", settings, [f.name for f in fields(ModelConfig)])
         try:
             models[name] = ModelConfig(**settings)
@@ -235,7 +235,7 @@ def policy_kind(source: str) -> str:
 
 def _parse_agent_config(agent: str, values: Mapping[str, Any]) -> AgentConfig:
     if not isinstance(values, Mapping):
-        raise ConfigError(f"agent {agent!r} has settings by name, got {values!r}")
+        raise ConfigError(f"agent_args of {agent!r} must be a mapping of settings, got {values!r}")
     check_names(f"setting of agent {agent!r}", values, [f.name for f in fields(AgentConfig)])
     try:
         return AgentConfig(**values)
@@ -282,44 +282,44 @@ def _plan_agent(
 def _check_effects(
     plans: Mapping[str, AgentPlan], agent: str, config: AgentConfig, arrangement: Arrangement
 ) -> None:
-    """Refuse settings that have no effect on the policy of an agent."""
+    """Reject settings that have no effect on the policy of an agent."""
     plan = plans[agent]
     for name in ("learner", "learner_args"):
         if name in config.explicit_settings() and not plan.learns:
             raise ConfigError(
-                f"agent {agent!r} does not learn ({_reason(plan, config)}): it has no {name}"
+                f"agent {agent!r} does not learn ({_reason(plan, config)}): leave out {name}"
             )
     if plan.learning_rate is not None and not plan.learns:
         raise ConfigError(
-            f"agent {agent!r} does not learn ({_reason(plan, config)}): it has no learning_rate"
+            f"agent {agent!r} does not learn ({_reason(plan, config)}): leave out learning_rate"
         )
     sharing = sum(other.name == plan.name for other in plans.values())
     if plan.learning_rate is not None and (plan.name == SHARED or sharing > 1):
         raise ConfigError(
-            f"agent {agent!r} shares its weights, and so has no learning_rate of its own: set the "
+            f"agent {agent!r} shares its weights, so it cannot have its own learning_rate: set the "
             "learner's, or use policies='separate' or 'lora'"
         )
     sampled = [name for name in config.explicit_settings() if name in _SAMPLING_OPTIONS]
     if sampled and policy_kind(plan.source) == "scripted":
         raise ConfigError(
             f"agent {agent!r} is played by {plan.source!r}, which does not sample: "
-            f"{', '.join(sampled)} would have no effect"
+            f"leave out {', '.join(sampled)}"
         )
     prompt_options = [name for name in config.explicit_settings() if name in _CHAT_OPTIONS]
     if prompt_options and policy_kind(plan.source) in ("scripted", "server"):
         why = (
             "reads no prompts"
             if policy_kind(plan.source) == "scripted"
-            else "makes its own prompts"
+            else "builds its own prompts"
         )
         raise ConfigError(
-            f"agent {agent!r} is played by {plan.source!r}, which {why}: {', '.join(prompt_options)} "
-            "would have no effect"
+            f"agent {agent!r} is played by {plan.source!r}, which {why}: "
+            f"leave out {', '.join(prompt_options)}"
         )
     alone = arrangement in plans if isinstance(arrangement, str) else False
     if alone and plan.learns and agent != arrangement:
         raise ConfigError(
-            f"policies={arrangement!r} says that no other agent learns: set frozen for {agent!r}, or "
+            f"policies={arrangement!r} means that no other agent learns: set frozen for {agent!r}, or "
             "use policies='separate'"
         )
 

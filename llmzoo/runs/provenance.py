@@ -1,4 +1,4 @@
-"""Where a run was made: versions of packages, commit, command line, machine and date."""
+"""The provenance of a run: package versions, commit, command line, machine and date."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 def collect_provenance() -> dict[str, Any]:
-    """The facts about this process, as JSON has them.
+    """The provenance of this process, as JSON values.
 
     ``commit`` is that of the repository that holds llmzoo; None without one.
     """

@@ -19,7 +19,7 @@ from llmzoo.learners import learner_config
 from llmzoo.policies.base import default_max_new_tokens
 from llmzoo.policies.run_models import CHECKPOINTS, is_run, list_checkpoints
 
-# settings that say where the work is done and do not change results
+# settings of where and how the work is done, which do not change results
 PLACEMENT = ("engine", "engine_args", "device", "parallel", "cpu_offload")
 # settings that a resumed run may change: its length, the above, and what is recorded
 CHANGEABLE_ON_RESUME = ("steps", *PLACEMENT, "record_every", "record_tasks", "trust_remote_code")
@@ -32,15 +32,15 @@ _FILES = (
 
 
 def check_new_folder(run: Path) -> None:
-    """Raise :class:`CheckpointError` if a run cannot lie in this folder. Nothing is written.
+    """Raise :class:`CheckpointError` if this folder cannot hold a new run. Nothing is written.
 
-    It comes before models are loaded; :func:`locked` and :func:`prepare` look again.
+    This check runs before models are loaded; :func:`locked` and :func:`prepare` check again.
     """
     if (run / "config.json").exists():
         raise CheckpointError(f"{run} already holds a run: resume it, or choose another folder")
     why = files.unwritable_reason(run)
     if why:
-        raise CheckpointError(f"{why}: choose another one for the run")
+        raise CheckpointError(f"{why}: choose another folder for the run")
 
 
 @contextmanager
@@ -56,9 +56,11 @@ def locked(run: Path, *, resume: bool) -> Iterator[None]:
     try:
         run.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise CheckpointError(f"{run} is no folder: choose another one for the run") from None
-    except FileNotFoundError:  # a file system such as /proc, which says that it can be written to
-        raise CheckpointError(f"{run} cannot be made: choose another folder for the run") from None
+        raise CheckpointError(f"{run} is not a folder: choose another folder for the run") from None
+    except FileNotFoundError:  # a file system such as /proc, which claims to be writable
+        raise CheckpointError(
+            f"{run} cannot be created: choose another folder for the run"
+        ) from None
     _check_files(run)
     with files.open_for_append(run / LOCK) as lock:
         _acquire_lock(run, lock.fileno())
@@ -84,11 +86,11 @@ def _acquire_lock(run: Path, descriptor: int) -> None:
     except BlockingIOError:
         holder = (run / LOCK).read_text() or "another process"
         raise CheckpointError(
-            f"{run} is being written by {holder}: wait until it has ended, or end it"
+            f"{run} is in use by {holder}: wait until it ends, or stop it"
         ) from None
     except OSError as error:  # some network file systems have no locks
         warnings.warn(
-            f"{run} cannot be locked ({error.strerror}): make sure that no other process writes there",
+            f"{run} cannot be locked ({error.strerror}): make sure that no other process writes to it",
             stacklevel=2,
         )
     os.ftruncate(descriptor, 0)
@@ -121,21 +123,21 @@ def prepare(run: Path, config: Mapping[str, Any], *, resume: bool) -> None:
 
 
 def as_json(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as ``config.json`` has them."""
+    """Settings in the form of ``config.json``."""
     return dict(json.loads(json.dumps(dict(settings), default=str)))
 
 
 def changed_settings(
     saved: Mapping[str, Any], wanted: Mapping[str, Any], *, without: Collection[str]
 ) -> list[str]:
-    """The settings that differ, but for those in ``without``; both as JSON has them."""
+    """The settings that differ, except for those in ``without``; both in JSON form."""
     return [name for name in wanted if name not in without and saved.get(name) != wanted[name]]
 
 
 def without_self_play_defaults(
     saved: Mapping[str, Any], wanted: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Saved settings of a run, without the defaults of self-play that ``wanted`` would get too."""
+    """Saved settings of a run, without the self-play defaults that ``wanted`` would get as well."""
     options = getattr(learner_config(wanted["learner"]), "self_play", {})
     if saved.get("learner_args") == {**options, **wanted["learner_args"]}:
         return {**saved, "learner_args": wanted["learner_args"]}
@@ -143,7 +145,8 @@ def without_self_play_defaults(
 
 
 def check_unchanged(run: Path, config: Mapping[str, Any]) -> None:
-    """Raise :class:`CheckpointError` unless the run has these settings, but for those in ``CHANGEABLE_ON_RESUME``."""
+    """Raise :class:`CheckpointError` unless the run has these settings, except for those in
+    ``CHANGEABLE_ON_RESUME``."""
     saved = read_config(run)
     if saved is None:
         raise CheckpointError(f"{run} contains no run to resume")
@@ -190,7 +193,7 @@ def parse_row(line: bytes) -> dict[str, Any] | None:
 
 
 def flatten(values: Mapping[str, Any], joint: str, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """``{"a": {"b": 1}}`` as ``("a/b", 1)`` for the joint ``/``; an empty mapping gives nothing."""
+    """``{"a": {"b": 1}}`` as ``("a/b", 1)``, with ``/`` as ``joint``; an empty mapping gives nothing."""
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from flatten(value, joint, f"{prefix}{name}{joint}")
@@ -199,7 +202,7 @@ def flatten(values: Mapping[str, Any], joint: str, prefix: str = "") -> Iterator
 
 
 def read_metrics(run: Path, kind: str) -> list[dict[str, Any]]:
-    """The readable rows of ``metrics.jsonl`` of a kind, ``train`` or ``eval``."""
+    """The readable rows of one kind, ``train`` or ``eval``, in ``metrics.jsonl``."""
     rows = filter(None, map(parse_row, files.iter_lines(run / "metrics.jsonl", keep_all=True)))
     return [row for row in rows if row.get("kind") == kind]
 
@@ -247,7 +250,7 @@ def read_config(run: Path) -> dict[str, Any] | None:
 
 
 def require_config(run: str | Path, *needed: str) -> dict[str, Any]:
-    """The configuration of a run; raises :class:`CheckpointError` if it lacks one of ``needed``."""
+    """The configuration of a run; raises :class:`CheckpointError` if it lacks a setting in ``needed``."""
     config = read_config(Path(run))
     if config is None:
         raise CheckpointError(f"{run} has no config.json")
@@ -264,7 +267,7 @@ def read_chat_settings(run: str | Path) -> dict[str, Any]:
 
 
 def max_new_tokens_for(name: str | Path) -> int:
-    """The default maximum tokens of an answer, for a model or a run."""
+    """The default of ``max_new_tokens`` for a model or a run."""
     seen: set[Path] = set()
     while is_run(name):
         config = require_config(name)
@@ -274,11 +277,15 @@ def max_new_tokens_for(name: str | Path) -> int:
         seen.add(Path(name).resolve())
         name = str(config.get("model"))
         if Path(name).resolve() in seen:
-            raise CheckpointError(f"{name} is a run that says it started from itself")
+            raise CheckpointError(
+                f"the config.json of {name} names the run itself as its starting model"
+            )
     return default_max_new_tokens(str(name))
 
 
 def _check_max_new_tokens(run: str | Path, given: Any) -> int:
     if type(given) is not int or given < 1:
-        raise CheckpointError(f"{run}: max_new_tokens is a whole number from 1, not {given!r}")
+        raise CheckpointError(
+            f"{run}: max_new_tokens must be a whole number of at least 1, got {given!r}"
+        )
     return int(given)

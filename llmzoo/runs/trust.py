@@ -1,7 +1,7 @@
-"""What a run folder may not decide: the code that is imported, and where keys and tokens are sent.
+"""Checks that a run folder does not decide which code is imported, or where keys and tokens are sent.
 
-The folder may come from somebody else. Its environment, learners and tools can be paths ``module:name``, its
-endpoints can name any environment variable, and its servers any address.
+The folder may come from someone else. Its environment, learners and tools can be paths ``module:name``. Its
+endpoints can name any environment variable, and its servers can have any address.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from llmzoo.registry import imports_code, is_remote
 
 
 def check_trusted(run: object, saved: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Raise :class:`ConfigError` for code, a cluster, a key or a token that the user has not named too.
+    """Raise :class:`ConfigError` for code, a cluster, a key or a token that the user has not named as well.
 
     ``saved``: those settings of the folder ``run`` that are about to be used. ``given``: the user's own.
     """
@@ -30,7 +30,10 @@ def check_trusted(run: object, saved: Mapping[str, Any], given: Mapping[str, Any
         given_for_agent = given.get("agent_args", {}).get(agent, {})
         _check_code(run, "learner", settings, given_for_agent, prefix=f"agent.{agent}.")
         _check_arguments(run, "learner", settings, given_for_agent, prefix=f"agent.{agent}.")
-    for name in ("engine_args", "folder"):  # of vLLM: they may name classes, and where weights go
+    for name in (
+        "engine_args",
+        "folder",
+    ):  # vLLM's arguments may name classes, and folders for weights
         value = saved.get("sampler_args", {}).get(name)
         if value and name not in given.get("sampler_args", {}):
             text = value if isinstance(value, str) else json.dumps(value)
@@ -40,7 +43,7 @@ def check_trusted(run: object, saved: Mapping[str, Any], given: Mapping[str, Any
     if address is not None and "engine_args" not in given and not another:
         raise ConfigError(
             f"{run} names a Ray cluster, whose processes run code: {address}. "
-            f"Say {shlex.join(['--engine.address', str(address)])} to use it."
+            f"Pass {shlex.join(['--engine.address', str(address)])} to use it."
         )
     for value in _walk(saved):
         if isinstance(value, Mapping) and value.get("api_key_env") not in (None, AUTO):
@@ -58,7 +61,7 @@ def check_environment(
     env: str | None,
     env_args: Mapping[str, Any] | None,
 ) -> None:
-    """:func:`check_trusted` of the environment in ``saved``; ``env`` and ``env_args``: the user's own."""
+    """:func:`check_trusted` for the environment in ``saved``; ``env`` and ``env_args``: the user's own."""
     given = {"env_args": env_args or {}, **({} if env is None else {"env": env})}
     check_trusted(run, {name: saved[name] for name in ("env", "env_args") if name in saved}, given)
 
@@ -66,7 +69,7 @@ def check_environment(
 def _check_code(
     run: object, name: str, saved: Mapping[str, Any], given: Mapping[str, Any], *, prefix: str = ""
 ) -> None:
-    """Refuse code such as ``module:name`` as ``saved[name]``, unless ``given`` has this setting too."""
+    """Reject code such as ``module:name`` in ``saved[name]``, unless ``given`` has the same setting."""
     code = saved.get(name)
     if isinstance(code, str) and imports_code(code) and name not in given:
         _refuse_code(run, f"--{prefix}{name}", code, code)
@@ -75,7 +78,7 @@ def _check_code(
 def _check_arguments(
     run: object, name: str, saved: Mapping[str, Any], given: Mapping[str, Any], *, prefix: str = ""
 ) -> None:
-    """Refuse arguments of an environment or a learner that may be code, unless given too."""
+    """Reject arguments of an environment or a learner that may be code, unless the user gives them too."""
     named = given.get(f"{name}_args", {})
     for argument, value in (saved.get(f"{name}_args") or {}).items():
         code = next((text for text in _walk(value) if _may_be_code(text)), None)
@@ -87,7 +90,7 @@ def _check_arguments(
 
 def _refuse_code(run: object, option: str, code: str, text: str) -> None:
     raise ConfigError(
-        f"{run} names code to import: {code}. Say {shlex.join([option, text])} to run it."
+        f"{run} names code to import: {code}. Pass {shlex.join([option, text])} to run it."
     )
 
 
@@ -106,7 +109,7 @@ def _walk(value: Any) -> Iterator[Any]:
 
 
 def _check_key(run: object, endpoint: Mapping[str, Any]) -> None:
-    """Refuse a variable other than the one that the user has for the endpoint's host."""
+    """Reject a variable other than the one that the user has set for the endpoint's host."""
     variable = str(endpoint["api_key_env"])
     address = Endpoint(model="any", base_url=str(endpoint.get("base_url", OPENAI_URL)))
     if address.key_env != variable:
@@ -114,10 +117,10 @@ def _check_key(run: object, endpoint: Mapping[str, Any]) -> None:
 
 
 def _check_token(run: object, address: str) -> None:
-    """Refuse a server that would be sent the user's token, unless the user has the token for its host."""
+    """Reject a server that would receive the user's token, unless the user has set the token for its host."""
     try:
         host = urlsplit(address).hostname or ""
-    except ValueError:  # half a bracket: nothing will be sent
+    except ValueError:  # an invalid address, such as half a bracket: nothing will be sent
         return
     if os.environ.get(TOKEN_ENV) and key_env_for_host(host) != TOKEN_ENV:
         _refuse_to_send(run, f"the server {address}, which is sent {TOKEN_ENV},", host, TOKEN_ENV)

@@ -6,7 +6,7 @@ from typing import Any
 
 from llmzoo.registry import load_object
 
-# loaded at first use: the loop needs torch, reading a run folder does not
+# loaded on first use: the loop needs torch, but reading a run folder does not
 _LAZY = {
     "FitConfig": "llmzoo.training.config:FitConfig",
     "FitResult": "llmzoo.training.loop:FitResult",

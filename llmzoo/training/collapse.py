@@ -1,4 +1,4 @@
-"""Warnings while a run goes wrong: it undoes what it has learned, or earns more and solves less."""
+"""Warnings during a run: its return collapses, or its return rises while success falls."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ _STANDARD_ERRORS = 5.0  # standard errors of a difference
 
 @dataclass(frozen=True, slots=True)
 class _IterationSummary:
-    """What an iteration's metrics say: the mean over agents of what an episode pays, the share of
-    episodes that are solved, the entropy of a sampled token in nats, and the share of answers that the
-    environment refuses."""
+    """The metrics of an iteration: the mean episode return over agents, the success rate, the entropy of a
+    sampled token in nats, and the fraction of actions that the environment refuses."""
 
     step: int
     paid: float
@@ -29,13 +28,14 @@ class _IterationSummary:
 
 
 class ReturnHistory:
-    """What the iterations of a run have earned, by windows of ten.
+    """The returns of a run's iterations, in windows of ten.
 
-    A run collapses if its newest window earns less than the best one before it, by more than five
-    standard errors. It attacks its reward if the newest window earns more than the one that solved most
-    before it, and solves less, both by as much. The agents of a zero-sum game always earn 0 together, so
-    there only penalties count. ``rows``: the metrics of the iterations that a resumed run has done.
-    ``warns``: warn, once each, with :class:`CollapseWarning` and :class:`RewardAttackWarning`.
+    A run collapses if the mean return of its newest window is more than five standard errors below that
+    of the best window before it. It attacks its reward if the newest window has a higher return than
+    the earlier window with the highest success, but lower success, both by more than five standard
+    errors. The agents of a zero-sum game always have a total return of 0, so there only penalties
+    count. ``rows``: the metrics of the iterations that a resumed run has done. ``warns``: warn, once
+    each, with :class:`CollapseWarning` and :class:`RewardAttackWarning`.
     """
 
     def __init__(self, rows: Iterable[Mapping[str, Any]] = (), *, warns: bool = True):
@@ -52,12 +52,12 @@ class ReturnHistory:
 
     @property
     def mean_return(self) -> float | None:
-        """That of the newest window, or of the iterations so far; None if there were none."""
+        """The mean return of the newest window, or of the iterations so far; None if there are none."""
         newest = self._seen[-WINDOW:]
         return _mean_return(newest) if newest else None
 
     def iteration(self, row: Mapping[str, Any]) -> None:
-        """Take in the metrics of an iteration; those of one without episodes say nothing."""
+        """Add the metrics of an iteration. Iterations without episodes are ignored."""
         if not row.get("return"):
             return
         self._seen.append(_summarize(row))
@@ -116,7 +116,7 @@ def _mean_success(seen: Sequence[_IterationSummary]) -> float:
 def _is_reward_attack(
     earlier: Sequence[_IterationSummary], newest: Sequence[_IterationSummary]
 ) -> bool:
-    """Whether more is earned and less is solved."""
+    """Whether the return is higher and success is lower."""
     solved, now = _success_rates(earlier), _success_rates(newest)
     known = min(len(solved), len(now)) == WINDOW
     return (
@@ -140,12 +140,12 @@ def _collapse_message(
         entropies = [one.entropy for one in seen if one.entropy is not None]
         refused = [one.invalid for one in seen if one.invalid is not None]
         parts += [f"entropy {fmean(entropies):.2g}"] if entropies else []
-        parts += [f"{fmean(refused):.0%} of the answers refused"] if refused else []
+        parts += [f"{fmean(refused):.0%} of the actions refused"] if refused else []
         return ", ".join(parts)
 
     return (
-        f"the return is falling: {at(newest)}; it was {at(best)}. Training undoes what it has learned. "
-        "The checkpoint with the highest return is kept. A lower learning_rate, or kl above 0, may hold it."
+        f"the return is falling: {at(newest)}; it was {at(best)}. Training is undoing what was learned. "
+        "The checkpoint with the highest return is kept. A lower learning_rate, or kl above 0, may prevent this."
     )
 
 
@@ -155,6 +155,6 @@ def _attack_message(
     then, now = (f"iterations {part[0].step} to {part[-1].step}" for part in (earlier, newest))
     return (
         f"the return rises while success falls: return {_mean_return(earlier):.3g} and success "
-        f"{_mean_success(earlier):.1%} in {then}, {_mean_return(newest):.3g} and {_mean_success(newest):.1%} in {now}. The "
-        "reward pays for something else than solving the task: read played.jsonl, or llmzoo report."
+        f"{_mean_success(earlier):.1%} in {then}, {_mean_return(newest):.3g} and {_mean_success(newest):.1%} in {now}. "
+        "The reward can be obtained without solving the task: read played.jsonl, or run llmzoo report."
     )

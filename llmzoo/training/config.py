@@ -33,9 +33,9 @@ class FitConfig:
         model: tiny (the embedded model), smollm2 (after llmzoo fetch smollm2), a model folder, or a
             hub id.
         policies: shared (one model for all agents), separate (one model per agent), lora (one model
-            with an adapter per agent), the name of the only agent that learns, or a mapping from agents to
-            names of models, such as {first_0: a, middle_1: a, last_2: b}.
-        model_args: settings of the models that policies names: model and form (full or lora), such as
+            with an adapter per agent), the name of the single agent that learns, or a mapping from agents to
+            model names, such as {first_0: a, middle_1: a, last_2: b}.
+        model_args: settings of the models named in policies: model and form (full or lora), such as
             {b: {form: lora}}.
         agent_args: settings of single agents: policy, frozen, learner, learner_args, learning_rate,
             temperature, top_p, top_k, max_new_tokens, stop, system, chat_template_args, thought_end;
@@ -46,65 +46,65 @@ class FitConfig:
             (bfloat16 weights, trained through float32 copies).
         gradient_checkpointing: recompute activations in the backward pass instead of storing them.
         compile: run updates as compiled code: off, on, or auto (on a GPU that has Triton).
-        sampler: how the learning models sample: transformers (the model that trains), vllm (in this
+        sampler: how the learning models sample: transformers (the training model itself), vllm (in this
             process), or the address http://HOST:PORT of a vLLM server. With several processes, one
             address each, separated by commas.
         sampler_args: options of the sampler.
         steps: iterations; each plays one batch and updates the models on it.
-        episodes_per_step: episodes started in each iteration, over all processes.
-        cohorts: groups of episodes that take turns at the models. With 2, one group samples while
-            the environments of the other step; this helps if steps are slower than model calls.
+        episodes_per_step: episodes started in each iteration, in all processes together.
+        cohorts: number of groups of episodes that are sampled alternately. With 2, one group samples while
+            the environments of the other step. This helps if steps are slower than model calls.
         workers: threads that step slow environments, such as those that run programs.
-        max_off_policy_steps: how many updates the weights that play may lag behind. With 1 the
-            next batch is played while this one is learned from. Needs a learner with a clipped
+        max_off_policy_steps: how many updates the weights used in rollouts may lag behind. With 1, the
+            next batch is played during the update on the current one. Needs a learner with a clipped
             ratio; values above 1 need engine=ray.
         engine: local (this process, or those of a launcher), or ray (separate processes for
             rollouts and updates, on one or more machines).
         engine_args: options of the engine; --engine.NAME VALUE sets one.
-        opponents: whom the agents that learn play against: self (each other), or frozen copies of earlier
-            iterations, drawn as latest, uniform, recency, prioritized (those that are hardest to beat)
-            or fictitious (all alike, none is dropped). In each such episode one agent learns.
+        opponents: whom the learning agents play against: self (each other), or frozen copies from earlier
+            iterations, sampled by the rule latest, uniform, recency, prioritized (those that are hardest
+            to beat) or fictitious (uniform over all, none is dropped). In each such episode one agent learns.
         opponents_args: options of the opponents; --opponents.NAME VALUE sets one: every, size, share,
             scripted, gate, per_iteration.
-        curriculum: which training tasks are played: none (the environment draws them), uniform (of the
-            numbered tasks, all alike), learnability (those that are solved about half of the time), or
-            threshold (those whose success is in a band).
+        curriculum: which training tasks are played: none (the environment samples them), uniform (numbered
+            tasks, uniformly), learnability (those that are solved about half of the time), or
+            threshold (those whose success rate is in a given range).
         curriculum_args: options of the curriculum; --curriculum.NAME VALUE sets one: tasks, window,
             first, share, low, high.
-        device: where the models of this process run: cpu, cuda, cuda:1 or mps; null is the first GPU of
-            CUDA, or the CPU without one.
+        device: where the models of this process run: cpu, cuda, cuda:1 or mps; null is the first CUDA
+            GPU, or the CPU if there is none.
         parallel: how models are distributed over processes: ddp (a full copy each), fsdp (sharded
             weights), or auto (as accelerate launch was configured, otherwise ddp).
         cpu_offload: with fsdp, keep the shards in CPU memory and update them there.
         token_budget: end the run after the iteration in which the number of sampled tokens reaches
             this; null is no limit.
-        patience: end the run when the mean return of ten iterations has not risen for so many iterations;
-            0 never does. The checkpoint with the highest return is kept.
+        patience: end the run when the mean return of ten iterations has not risen for this many iterations;
+            0 is off. The checkpoint with the highest return is kept.
         seed: seeds all randomness of the run.
         temperature: sampling temperature.
         top_p: nucleus sampling threshold; 1 is off.
         top_k: number of most likely tokens to sample from; 0 is all.
-        max_new_tokens: maximum tokens of an answer; null is 64 for the embedded model and 256 for
+        max_new_tokens: maximum tokens of a completion; null is 64 for the embedded model and 256 for
             others.
         system: system prompt, for models with a chat template.
         chat_template_args: arguments of the chat template, such as {enable_thinking: false};
             --chat_template_args.NAME VALUE sets one.
-        thought_end: the text that ends a model's thoughts; only what follows it is the answer. null
-            reads it from the tokenizer or the chat template. none: the whole output is the answer.
+        thought_end: the text that ends a model's thoughts; only the text after it is the action. null
+            reads it from the tokenizer or the chat template. none: the whole output is the action.
         trust_remote_code: run Python code that comes with a model. Only use it for models whose
-            code you have read. Without it such models are refused. A resumed run does not keep it.
-        eval_tasks: number of held-out tasks in each evaluation; all plays every task of the split.
+            code you have read. Without it such models are rejected. It must be set again when a run is resumed.
+        eval_tasks: number of held-out tasks in each evaluation; all is every task of the split.
         eval_split: split of the held-out tasks.
         control_tasks: number of held-out tasks that the starting model also plays at temperatures 0.3
             and 0.1, and eight times at the run's temperature before and after training; 0 is off. auto
-            is 100, for each of these two controls that costs less than a tenth of the run's episodes.
+            runs each of these two controls with 100 tasks if that costs less than a tenth of the run's episodes.
         eval_every: iterations between evaluations during the run; 0 evaluates only before and after.
         checkpoint_every: iterations between checkpoints. The last iteration is always saved.
-        checkpoint_tasks: number of training tasks that each checkpoint plays. The one with the highest
-            mean return stays beside the newest three; 0 compares the returns of the iterations before each.
-        record_every: iterations between those recorded in played.jsonl for people to read. The
+        checkpoint_tasks: number of training tasks that each checkpoint plays. The one with the highest mean
+            return is kept besides the newest three. With 0, returns of the preceding iterations are compared.
+        record_every: iterations between those recorded in played.jsonl for reading. The
             first and the last are always recorded; 0 records none.
-        record_tasks: rollouts recorded in each of these iterations.
+        record_tasks: number of rollouts recorded in each of these iterations.
         trackers: where metrics go besides metrics.jsonl: tensorboard, wandb, trackio, mlflow, or
             any other tracker of accelerate; --trackers tensorboard,wandb.
     """
@@ -180,10 +180,10 @@ class FitConfig:
                 f"max_off_policy_steps must be 0 or 1 (more needs engine='ray'), got {lag}"
             )
         if self.engine_args and self.engine == "local":
-            raise ConfigError("engine_args need another engine than 'local': set engine='ray'")
+            raise ConfigError("engine_args have no effect with engine='local': set engine='ray'")
         if self.engine == "ray" and self.sampler != "transformers":
             raise ConfigError(
-                "engine='ray' samples in its rollout workers: it needs sampler='transformers'"
+                "engine='ray' samples in its rollout workers and needs sampler='transformers'"
             )
         if self.engine == "ray":
             ray_args(self.engine_args)
@@ -192,16 +192,18 @@ class FitConfig:
         pool = opponent_args(self.opponents, self.opponents_args)
         if pool and (self.engine == "ray" or lag or self.parallel == "fsdp"):
             raise ConfigError(
-                "opponents are for engine='local', max_off_policy_steps=0 and parallel='ddp'"
+                "opponents need engine='local', max_off_policy_steps=0 and parallel='ddp'"
             )
         if pool and self.sampler != "transformers":
             raise ConfigError("opponents need sampler='transformers'")
         curriculum = curriculum_args(self.curriculum, self.curriculum_args)
         if curriculum and (self.engine == "ray" or lag):
-            raise ConfigError("a curriculum is for engine='local' and max_off_policy_steps=0")
+            raise ConfigError("a curriculum needs engine='local' and max_off_policy_steps=0")
         check_device(self.device)
         if self.device is not None and self.engine == "ray":
-            raise ConfigError("device is for engine='local': Ray gives its workers their devices")
+            raise ConfigError(
+                "device needs engine='local', because Ray assigns devices to its workers: leave it out"
+            )
         if self.parallel not in ("auto", "ddp", "fsdp"):
             raise ConfigError(f"parallel must be auto, ddp or fsdp, got {self.parallel!r}")
         if self.token_budget is not None and self.token_budget < 1:
@@ -213,7 +215,7 @@ class FitConfig:
         if self.lora_args and self.policies != "lora" and isinstance(self.policies, str):
             raise ConfigError("lora_args need policies='lora'")
         if self.thought_end == "":
-            raise ConfigError("thought_end must not be empty; none turns it off")
+            raise ConfigError("thought_end must not be empty: set it to none to turn it off")
         sampler_config(self.sampler, self.sampler_args)
 
     def sampling(self) -> Sampling:
@@ -223,7 +225,9 @@ class FitConfig:
             top_p=self.top_p,
             top_k=self.top_k,
             max_new_tokens=(
-                self._answer_limit() if self.max_new_tokens is None else self.max_new_tokens
+                self._default_max_new_tokens()
+                if self.max_new_tokens is None
+                else self.max_new_tokens
             ),
         )
 
@@ -253,7 +257,7 @@ class FitConfig:
             trust_remote_code=self.trust_remote_code,
         )
 
-    def _answer_limit(self) -> int:
+    def _default_max_new_tokens(self) -> int:
         if run_models.is_run(self.model):
             return run_folder.max_new_tokens_for(self.model)
         return default_max_new_tokens(self.model)

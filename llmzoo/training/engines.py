@@ -39,7 +39,7 @@ def open_engine(
 ) -> Iterator[Engine]:
     """The engine of a run. The processes that it starts end with the context.
 
-    ``policies``: those that learn. ``env_args``: all arguments of the environment except its split.
+    ``policies``: the learning policies. ``env_args``: all arguments of the environment except its split.
     ``folder``: the run's folder. ``example``: an environment of the run.
     """
     if config.engine == "local":
@@ -77,7 +77,7 @@ def open_engine(
 
 
 def _build_plan(config: FitConfig, agents: list[str], env_args: Mapping[str, Any]) -> Plan:
-    """What the processes of a Ray engine need to set up their part of the run."""
+    """What the processes of a Ray engine need for setting up the run."""
     return Plan(
         learner=config.learner,
         learner_args=config.learner_args,
@@ -101,12 +101,12 @@ def check_engine(
     env: str | Callable[[], AECEnv],
     policies: Mapping[str, Policy] | None,
 ) -> None:
-    """Refuse Ray inside torchrun, and objects that its processes would have to build themselves."""
+    """Reject Ray inside torchrun, and objects that its processes would have to build themselves."""
     if config.engine == "local":
         return
     if ranks.world_size() > 1:
         raise ConfigError(
-            "engine='ray' starts its processes itself: leave out torchrun or accelerate launch, "
+            "engine='ray' starts its own processes: run it without torchrun or accelerate launch, "
             "and set update_ranks in engine_args"
         )
     objects: Sequence[tuple[Any, str, str]] = (

@@ -1,8 +1,8 @@
-"""What an iteration of a run will take, before the run: answers, tokens, memory and minutes.
+"""Estimates the cost of an iteration before a run: completions, tokens, memory and minutes.
 
-Answers are counted by playing one rollout of the learner in which every agent writes nothing, so that
-no episode ends by a success. Time and memory come from a few sampled tokens and from one pass of the
-model with gradients. They are estimates.
+Completions are counted in one rollout of the learner in which every completion is empty, so that
+no episode ends early by success. Time and memory are extrapolated from a few sampled tokens and from one
+pass of the model with gradients.
 """
 
 from __future__ import annotations
@@ -31,25 +31,23 @@ from llmzoo.rollout.scheduler import rollout_keys
 from llmzoo.rollout.stepping import RolloutClock
 from llmzoo.training.setup import Setup, prepare_run
 
-_NEW_TOKENS, _ROWS = (
-    8,
-    64,
-)  # of the answers whose sampling is timed, if the run samples as many at once
-_PASS = 2048  # tokens of the pass with gradients that is timed, if the run has as many
-_LIBRARIES = 0.4e9  # bytes of the interpreter with torch and transformers
-_WORKING = 1.5  # what a pass takes, as a multiple of what it keeps for the gradients
+_NEW_TOKENS = 8  # per completion whose sampling is timed
+_ROWS = 64  # completions sampled at once, or fewer if the run samples fewer
+_PASS = 2048  # tokens in the timed pass with gradients, or fewer if the run has fewer
+_LIBRARIES = 0.4e9  # bytes that the interpreter takes with torch and transformers
+_WORKING = 1.5  # peak memory of a pass over the memory of its saved activations
 _ADAM = 3  # numbers for each trained weight: a gradient and two moments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What an iteration takes.
+    """The estimated cost of an iteration.
 
-    ``answers``: of the learning agents, in one episode and in an iteration. ``tokens_read``: of the
-    prompts, and ``tokens``: sampled at most, both in an iteration. ``microbatch_tokens``: tokens of a pass with
-    gradients. ``memory``: bytes at most, with the weights, the state of the optimiser and the
-    activations. ``sampling_seconds`` and ``update_seconds``: of an iteration, if all answers are as
-    long as they may be. ``steps``: iterations of the run.
+    ``answers``: completions of the learning agents, in one episode and in an iteration. ``tokens_read``:
+    prompt tokens, and ``tokens``: the maximum of sampled tokens, both in an iteration. ``microbatch_tokens``:
+    tokens of a pass with gradients. ``memory``: maximum of bytes, including the weights, the state of the
+    optimiser and the activations. ``sampling_seconds`` and ``update_seconds``: per iteration, if all
+    completions have their maximum length. ``steps``: iterations of the run.
     """
 
     answers_per_episode: int
@@ -64,7 +62,7 @@ class Estimate:
 
     @property
     def minutes(self) -> float:
-        """Of an iteration."""
+        """The time of one iteration."""
         return (self.sampling_seconds + self.update_seconds) / 60
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,13 +70,13 @@ class Estimate:
 
 
 class CountingPolicy:
-    """Writes nothing in place of a policy, and counts the answers and their prompts."""
+    """Replaces a policy: gives empty completions, and counts them and their prompts."""
 
     def __init__(self, policy: Policy, *, learns: bool):
         self.name = policy.name
         self.prompt_style = policy.prompt_style
         self.answers = self.read = self.most = 0
-        self.group_size = self.prompts = 1  # of the largest request, which are sampled together
+        self.group_size = self.prompts = 1  # of the largest request, which is sampled in one call
         self.longest: tuple[int, ...] = ()  # prompt
         self.agent, self.observation = "", ""  # of that prompt
         self.env: AECEnv | None = None
@@ -106,12 +104,12 @@ class CountingPolicy:
 
 
 def estimate(learner: str = "at_grpo", env: str = "sudoku_v0", **settings: Any) -> Estimate:
-    """What an iteration of :func:`llmzoo.fit` with these settings takes. Nothing is kept.
+    """The cost of an iteration of :func:`llmzoo.fit` with these settings. Nothing is saved.
 
     Raises :class:`ConfigError` as ``fit`` does, for ``engine="ray"``, and for several processes.
     """
     if settings.get("engine", "local") != "local" or ranks.launched_process_count() > 1:
-        raise ConfigError("a dry run is of one process and engine='local'")
+        raise ConfigError("a dry run needs a single process and engine='local'")
     with TemporaryDirectory() as folder, ranks.process_group(), ExitStack() as opened:
         setup = prepare_run(learner, env, Path(folder) / "run", False, None, settings, opened)
         return _estimate(setup)
@@ -156,7 +154,7 @@ def _estimate(setup: Setup) -> Estimate:
     models = [policy.model for policy in distinct_models(setup.agent_policies)]
     weights = {id(p): p.numel() * p.element_size() for m in models for p in m.parameters()}
     trained = {id(p): p.numel() for policy in engine.policies.values() for p in policy.parameters()}
-    frozen = 0  # the copies that kl compares with
+    frozen = 0  # reference copies for kl
     if getattr(learner, "kl", 0.0):
         whole_models = [policy for policy in engine.policies.values() if policy.adapter is None]
         frozen = sum(p.numel() * p.element_size() for m in whole_models for p in m.parameters())
@@ -188,14 +186,14 @@ class _Cost:
 def _measure(policy: TransformersPolicy, count: CountingPolicy, episodes: int, most: int) -> _Cost:
     """Sample a few tokens after the longest prompt, and run passes with gradients on them.
 
-    As many answers are sampled together as the run samples, up to 64, and as many tokens are in a pass,
-    up to 2048 and to ``most``. Both are done twice: the first time sets up what later ones use, and is
-    not timed.
+    The number of completions sampled together is that of the run, up to 64, and the number of tokens in a
+    pass is that of the run, up to 2048 and to ``most``. Both are done twice: the first time is a warm-up and
+    is not timed.
     """
     short = policy.with_sampling(max_new_tokens=_NEW_TOKENS)
     prompts = min(count.prompts * episodes, max(1, _ROWS // count.group_size))
     text = count.observation
-    requests = [  # prompts that differ: what is equal is computed once
+    requests = [  # different prompts, because equal ones are computed only once
         PolicyRequest(agent=count.agent, observation=text[i:] + text[:i], env=count.env)
         for i in range(prompts)
     ]
@@ -205,7 +203,9 @@ def _measure(policy: TransformersPolicy, count: CountingPolicy, episodes: int, m
         sampling_seconds = time.monotonic() - started
     sampled = sum(len(completion.ids) for completions in answers for completion in completions)
     if sampled == 0:
-        raise ConfigError(f"the longest prompt of {count.agent} leaves no room for an answer")
+        raise ConfigError(
+            f"the longest prompt of {count.agent} leaves no room for a completion: use a model with a longer context"
+        )
     longest = len(count.longest) + count.group_size * _NEW_TOKENS
     groups = [
         Group(

@@ -1,4 +1,4 @@
-"""Faults that only play shows: prompts that do not fit the model, and agents that learn nothing."""
+"""Faults that only appear in rollouts: prompts that do not fit the model, and agents without a learning signal."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def check_batch(
     """
     if batch.failures and not batch.endings:
         raise ServiceError(
-            f"iteration {step}: all {len(batch.failures)} episodes failed, so there is nothing to learn from: "
-            f"{batch.failures[0]}. Check the judge, the tools and the endpoints that the run uses, and resume"
+            f"iteration {step}: all {len(batch.failures)} episodes failed, so there is nothing to train on: "
+            f"{batch.failures[0]}. Check the judge, the tools and the endpoints of the run, then resume it"
         )
     answers = [
         *((group.agent, c) for group in batch.groups for c in group.completions),
@@ -47,20 +47,20 @@ def check_batch(
             f"iteration {step}: every prompt of {name!r} was too long for the model, so it cannot "
             f"learn: the longest has {len(longest.prompt_ids)} tokens, the shortest "
             f"{min(len(c.prompt_ids) for _, c in own)}, and the model {policy.name!r} reads at "
-            f"most {policy.context - answer_tokens}: its context of {policy.context} minus "
-            f"max_new_tokens={answer_tokens}. Either lower max_new_tokens, or take a model with a "
-            "longer context, or an environment with shorter prompts"
+            f"most {policy.context - answer_tokens} tokens: its context of {policy.context} minus "
+            f"max_new_tokens={answer_tokens}. Lower max_new_tokens, or use a model with a "
+            "longer context or an environment with shorter prompts"
         )
 
 
 @dataclass(slots=True)
 class NoSignalMonitor:
-    """Warns about agents of ``agents`` that learn nothing.
+    """Warns about those of ``agents`` that learn nothing.
 
-    An agent is flat in an iteration if it has groups, the returns differ in none of them, and none of
-    its answers has an advantage. An agent that is flat for ``window`` iterations in a row gives one
-    warning, and another only after its groups have differed. Plain episodes have no groups and are
-    not checked.
+    An agent has no signal in an iteration if it has groups, the returns differ in none of them, and none of
+    its completions has an advantage. An agent without a signal for ``window`` iterations in a row gives one
+    warning, and another only after its groups have differed. Plain episodes have no groups and are not
+    checked.
     """
 
     agents: Collection[str]
@@ -68,7 +68,7 @@ class NoSignalMonitor:
     _flat: dict[str, list[_AgentIteration]] = field(
         default_factory=dict
     )  # of the iterations in a row
-    _learned: set[str] = field(default_factory=set)  # agents that were not flat at some time
+    _learned: set[str] = field(default_factory=set)  # agents that have had a signal at some time
 
     def iteration(self, iteration: Iteration) -> None:
         """Check an iteration; warns with :class:`ZeroVarianceWarning`."""
@@ -86,7 +86,7 @@ class NoSignalMonitor:
                 self._warn(agent)
 
     def end(self) -> None:
-        """Warn of agents that learned nothing in a whole run that is shorter than the window."""
+        """Warn about agents that learned nothing in a whole run, if the run is shorter than the window."""
         for agent, row in self._flat.items():
             if row and len(row) < self.window and agent not in self._learned:
                 self._warn(agent)
@@ -95,7 +95,7 @@ class NoSignalMonitor:
         row = self._flat[agent]
         warnings.warn(
             f"{agent} has learned nothing in {len(row)} iteration{'s' * (len(row) > 1)}: the returns "
-            f"of its answers to a prompt are all the same. {_reason(row)}",
+            f"of its completions of a prompt are all equal. {_reason(row)}",
             ZeroVarianceWarning,
             stacklevel=3,
         )
@@ -134,22 +134,22 @@ def _reason(seen: Sequence[_AgentIteration]) -> str:
     errors = [str(info["error"]) for info in infos if info.get("error")]
     mean_return = sum(one.total for one in seen) / len(seen)
     if all(len({c.text for c in group.completions}) == 1 for group in groups):
-        return "They are the same text: raise the temperature, or let it explore otherwise."
+        return "The completions are identical: raise the temperature, or increase exploration in another way."
     if infos and len(errors) >= _NEARLY_ALL_SHARE * len(infos):
         return (
-            f"Nearly all of them are refused (the last: {errors[-1][:200]!r}): show the model the "
-            "answer format by sft, or choose an easier setting."
+            f"Nearly all of them are refused (the last: {errors[-1][:200]!r}): teach the model the "
+            "action format with sft, or choose an easier setting."
         )
     if not any(returns):
         if abs(mean_return) > 1e-9:
             return (
-                f"This learner counts no reward for them, while an episode pays the agent {mean_return:.3g}: "
-                "a learner on joint trees, such as magrpo, counts all rewards that follow."
+                f"This learner credits no reward to them, but the agent's mean episode return is {mean_return:.3g}: "
+                "use a learner on joint trees, such as magrpo, which credits all later rewards."
             )
-        return "No reward was paid at all: the tasks are too hard for this model."
+        return "All rewards were 0: the tasks are too hard for this model."
     if infos and all(info.get("success") for info in infos):
         return "All of them succeed: the tasks are too easy to learn from."
     return (
-        f"They earn {sum(returns) / len(returns):.3g} on average, whatever they say: the reward "
-        "may not depend on this agent's answers, or the tasks are too easy or too hard."
+        f"Their mean return is {sum(returns) / len(returns):.3g}, whatever their text: the reward "
+        "may not depend on this agent's actions, or the tasks are too easy or too hard."
     )

@@ -1,4 +1,4 @@
-"""Ctrl-C or SIGTERM in a run: the first lets the iteration finish, the second stops at once."""
+"""Ctrl-C or SIGTERM during a run: the first lets the iteration finish, the second stops immediately."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ STOPPING_MESSAGE = (
 
 @dataclass(slots=True)
 class StopRequest:
-    """Whether the run is to stop."""
+    """Whether the run should stop."""
 
     asked: bool = False
 
 
 @contextmanager
 def graceful_shutdown(note: Callable[[str], None]) -> Iterator[StopRequest]:
-    """Within this context the first SIGINT or SIGTERM sets ``Stop.asked`` and calls ``note``.
+    """Within this context the first SIGINT or SIGTERM sets ``StopRequest.asked`` and calls ``note``.
 
     The second raises ``KeyboardInterrupt``. So does leaving the context after the first. This
     replaces only Python's default handlers, and only in the main thread, the only one where that is
@@ -42,7 +42,7 @@ def graceful_shutdown(note: Callable[[str], None]) -> Iterator[StopRequest]:
         if stop.asked:
             raise KeyboardInterrupt
         stop.asked = True
-        # a thread of its own: this one may be in the middle of writing to the same stream
+        # in a separate thread, because this one may be in the middle of writing to the same stream
         threading.Thread(
             target=note, args=(STOPPING_MESSAGE,), name="llmzoo-stopping", daemon=True
         ).start()

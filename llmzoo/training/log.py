@@ -1,4 +1,4 @@
-"""What a run writes while it trains: metrics, recorded episodes and a progress bar."""
+"""The output of a run during training: metrics, recorded episodes and a progress bar."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from llmzoo.training.config import FitConfig
 from llmzoo.training.recording import Recorder
 from llmzoo.training.tracking import Tracker
 
-_NOTE_INTERVAL_S = 60.0  # between lines of progress where there is no terminal
+_NOTE_INTERVAL_S = 60.0  # between progress lines if there is no terminal
 
 
 class RunLog(AbstractContextManager["RunLog"]):
-    """Writes and shows what happens in a run. Only the first rank does; on the others it is silent.
+    """Writes and shows the progress of a run, on the first rank only.
 
-    ``first``: the iterations done before. ``ended``: no iteration follows. ``quiet``: show nothing
+    ``first``: the number of iterations already done. ``ended``: no iteration follows. ``quiet``: show nothing
     on standard error.
     """
 
@@ -52,7 +52,7 @@ class RunLog(AbstractContextManager["RunLog"]):
             self._bar = opened.enter_context(_progress_bar(quiet))
             title = f"{config.learner} on {config.env}"
             self._task = self._bar.add_task(title, total=config.steps, completed=first, figures="")
-            self._steps, self._told = config.steps, time.monotonic()
+            self._steps, self._last_note_time = config.steps, time.monotonic()
             self._opened = opened.pop_all()
 
     def __exit__(self, *error: object) -> None:
@@ -73,8 +73,8 @@ class RunLog(AbstractContextManager["RunLog"]):
             self._recorder.iteration(step, iteration, agent_policies, last=last)
             self._bar.update(self._task, advance=1, figures=progress_text(row))
             now = time.monotonic()
-            if not self._bar.console.is_terminal and now - self._told >= _NOTE_INTERVAL_S:
-                self._told = now  # the bar of a file is drawn once, at the end
+            if not self._bar.console.is_terminal and now - self._last_note_time >= _NOTE_INTERVAL_S:
+                self._last_note_time = now  # a bar in a file is drawn once, at the end
                 self.note(f"iteration {step} of {self._steps}  {progress_text(row)}")
 
     def log_evaluation(self, step: int, evaluation: Mapping[str, Any]) -> None:
@@ -95,7 +95,7 @@ class RunLog(AbstractContextManager["RunLog"]):
 
 
 def progress_text(row: Mapping[str, Any]) -> str:
-    """The text beside the bar. It includes the mean return over agents if nothing succeeded."""
+    """The text next to the bar. It includes the mean return over agents if the success rate is 0."""
     outcome = f"success {row['success']:.0%}"
     if not row["success"] and row["return"]:
         outcome += f"  return {fmean(row['return'].values()):.3f}"
@@ -113,7 +113,7 @@ def summarize_evaluation(evaluation: Mapping[str, Any]) -> str:
         )
     except (LookupError, TypeError, ValueError) as error:
         raise CheckpointError(
-            "before.json or after.json does not hold an evaluation: delete it, and the resumed run "
+            "before.json or after.json does not contain an evaluation: delete it, and the resumed run "
             f"evaluates again ({error!r})"
         ) from error
 

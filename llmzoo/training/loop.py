@@ -1,7 +1,7 @@
-"""The training loop: play a batch, learn from it, evaluate, save.
+"""The training loop: play a batch, train on it, evaluate, save.
 
-The engine plays and learns (:mod:`llmzoo.engine.local`). :mod:`llmzoo.training.setup` has what comes
-before the first iteration.
+The engine plays and trains (:mod:`llmzoo.engine.local`). :mod:`llmzoo.training.setup` prepares the
+first iteration.
 
 A run folder holds ``config.json``, ``provenance.json`` (versions, commit, command line, machine and
 date of each start), ``metrics.jsonl`` (a row for each iteration and each
@@ -42,8 +42,8 @@ from llmzoo.training.sharpening import findings
 class FitResult:
     """The outcome of a run.
 
-    ``before`` and ``after`` are evaluations with sampled answers; their entry ``greedy`` is the
-    evaluation of the most likely answers. ``findings``: sentences that say what moved and what
+    ``before`` and ``after`` are evaluations with sampled completions; their entry ``greedy`` is the
+    evaluation with greedy completions. ``findings``: sentences that say what changed and what
     explains it (:mod:`llmzoo.training.sharpening`). ``policies``: the policy of every agent.
     """
 
@@ -79,23 +79,23 @@ def fit(
     quiet: bool = False,
     **settings: Any,
 ) -> FitResult:
-    """Train on an environment, and evaluate before and after.
+    """Train on an environment, and evaluate before and after training.
 
     ``learner``: a name (its options go in ``learner_args``) or an object. ``env``: an id (its
     arguments go in ``env_args``), or a function that makes any AEC text environment. ``out``: the
-    run folder. With ``resume`` the run there continues exactly as if it had never stopped; if
-    ``steps`` has been raised, a schedule continues as that of the longer run. Without ``resume`` an
-    existing run is refused. ``policies``: how models are assigned to agents, as in
-    :class:`llmzoo.training.config.FitConfig`; or the policy of every agent as an object, in place of
-    ``model`` and all other settings that make policies. Each ``TransformersPolicy`` among the objects
-    learns. A resumed run needs the same policies that it started with. Further settings are the fields
+    run folder. With ``resume`` the run there continues exactly as if it had not been stopped; if
+    ``steps`` has been raised, a schedule continues as in the longer run. Without ``resume`` an
+    existing run is an error. ``policies``: how models are assigned to agents, as in
+    :class:`llmzoo.training.config.FitConfig`; or the policy of every agent as an object, instead of
+    ``model`` and all other settings of policies. Each ``TransformersPolicy`` among the objects
+    learns. A resumed run needs the policies that it started with. Further settings are the fields
     of :class:`llmzoo.training.config.FitConfig`.
 
     Ctrl-C lets the iteration finish, saves a checkpoint and raises ``KeyboardInterrupt``. A second
-    Ctrl-C raises it at once, and so does one during the evaluations before and after.
+    Ctrl-C raises it immediately, as does one during the evaluations before and after.
 
     Several processes started by ``torchrun`` or ``accelerate launch`` share the run and reproduce
-    the single-process run. They need a run folder that all of them see; only the first process
+    the single-process run. They need a run folder that all of them can access; only the first process
     writes and prints.
     """
     objects, named = _split_policies(policies)
@@ -113,10 +113,12 @@ def _split_policies(
     if isinstance(policies, str):
         return None, {"policies": policies}
     if not isinstance(policies, Mapping):
-        raise ConfigError(f"policies is a name or a mapping from agents, got {policies!r:.80}")
+        raise ConfigError(f"policies must be a name or a mapping from agents, got {policies!r:.80}")
     objects = {a: policy for a, policy in policies.items() if not isinstance(policy, str)}
     if objects and len(objects) < len(policies):
-        raise ConfigError("policies maps agents to policies or to names of models, not to both")
+        raise ConfigError(
+            "policies must map agents either to policies or to model names, not to both"
+        )
     return (objects, {}) if objects else (None, {"policies": policies})
 
 
@@ -125,7 +127,7 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
     config, engine, folder = setup.config, setup.engine, setup.folder
     started = time.monotonic()
     step, tokens = setup.load_checkpoint() if resume else (0, 0)
-    idle = 0  # iterations without a higher return
+    idle = 0  # iterations since the highest return
     if resume and config.patience:
         idle = ranks.broadcast(_return_history(setup, step).idle)
 
@@ -196,9 +198,10 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
 
 
 def _return_history(setup: Setup, steps: int) -> ReturnHistory:
-    """What the run has earned in its first ``steps`` iterations.
+    """The returns of the run's first ``steps`` iterations.
 
-    It may fall for other reasons where tasks or opponents get harder.
+    With a curriculum or opponents they may fall because tasks or opponents get harder, so there are no
+    warnings.
     """
     config = setup.config
     same = config.curriculum == "none" and config.opponents == "self"
@@ -208,7 +211,7 @@ def _return_history(setup: Setup, steps: int) -> ReturnHistory:
 
 
 def _iterate(setup: Setup, step: int) -> Iteration:
-    """Play a batch and learn from it. All randomness derives from the run's seed and ``step``."""
+    """Play a batch and train on it. All randomness derives from the run's seed and ``step``."""
     config, engine = setup.config, setup.engine
     models = len(distinct_models(engine.agent_policies))
     draw = partial(iteration_seeds, config.seed, models=models, envs=config.episodes_per_step)

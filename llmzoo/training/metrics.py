@@ -1,4 +1,4 @@
-"""What an iteration says, in numbers; docs/metrics.md explains each of them."""
+"""The metrics of an iteration; docs/metrics.md explains each of them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from llmzoo.engine.base import Iteration
 from llmzoo.records import Batch, Completion, Episode, Group
 from llmzoo.rollout.stepping import RolloutClock
 
-TURNS = 8  # turns with numbers of their own; all later ones share theirs
+TURNS = 8  # turns with separate metrics; all later ones are pooled
 LATER = "later"
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """A completion, the return that came of it, and the agent's info right after it."""
+    """A completion, its return, and the agent's info right after it."""
 
     agent: str
     turn: int
@@ -27,7 +27,7 @@ class _Answer:
 
 
 def iteration_metrics(iteration: Iteration, agents: Collection[str]) -> dict[str, Any]:
-    """All metrics of an iteration. ``agents``: those that learn."""
+    """All metrics of an iteration. ``agents``: the learning agents."""
     return {
         **batch_metrics(iteration.batch, agents),
         **iteration.update_metrics,
@@ -41,9 +41,10 @@ def iteration_metrics(iteration: Iteration, agents: Collection[str]) -> dict[str
 
 
 def batch_metrics(batch: Batch, agents: Collection[str]) -> dict[str, Any]:
-    """How the lines of a batch ended, and what the answers of ``agents``, those that learn, were like.
+    """How the episodes of a batch ended, and statistics of the completions of ``agents``, the learning
+    agents.
 
-    Rollouts in trees give groups, plain ones give episodes; the numbers have the same names.
+    Tree rollouts have groups and plain ones have episodes; their metrics have the same names.
     """
     answers = [
         answer
@@ -72,13 +73,13 @@ def batch_metrics(batch: Batch, agents: Collection[str]) -> dict[str, Any]:
 def timing_metrics(
     clock: RolloutClock, *, tokens: int, rollout_seconds: float, update_seconds: float
 ) -> dict[str, Any]:
-    """Where an iteration's time went, and how much was done in it.
+    """How an iteration's time was spent, and how much was done in it.
 
-    ``clock`` is of the iteration's play. What it does not count as sampling is the environments'
-    time: making, copying, stepping and reading them.
+    ``clock`` has the times of the iteration's rollouts. Rollout time that is not sampling time is
+    the environments' time: creating, copying, stepping and reading them.
     """
     total = max(1e-9, rollout_seconds + update_seconds)
-    # trees say what they step; lines of plain play step their environment with each answer
+    # trees report their steps; plain episodes step once per completion
     steps = clock.steps or clock.answers
     return {
         "tokens": tokens,
@@ -128,7 +129,7 @@ def _agent_metrics(answers: Sequence[_Answer], groups: Sequence[Group]) -> dict[
 
 
 def _answer_metrics(answers: Sequence[_Answer], groups: Sequence[Group]) -> dict[str, Any]:
-    """What one agent's answers, of all turns or of one, were like and what came of them."""
+    """Statistics of one agent's completions, of all turns or of one turn, and of their outcomes."""
     wide = [group for group in groups if len(group.returns) > 1]
     spread = {
         "return_std": _mean(pstdev(group.returns) for group in wide),
@@ -143,7 +144,7 @@ def _answer_metrics(answers: Sequence[_Answer], groups: Sequence[Group]) -> dict
 
 
 def _info_metrics(infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What the environment said of answers, where it says anything."""
+    """What the environment reported about actions, if anything."""
     numbers: dict[str, Any] = {}
     reward_components = [info["reward_components"] for info in infos if "reward_components" in info]
     if reward_components:
@@ -168,6 +169,6 @@ def _completion_metrics(answers: Sequence[_Answer]) -> dict[str, Any]:
 
 
 def _mean(values: Iterable[float]) -> float:
-    """0 of nothing."""
+    """The mean, or 0 without values."""
     numbers = list(values)
     return fmean(numbers) if numbers else 0.0

@@ -1,4 +1,4 @@
-"""Records episodes of a run for people to read, in ``played.jsonl``; docs/run_folder.md has its rows.
+"""Records episodes of a run for reading, in ``played.jsonl``; docs/run_folder.md documents its rows.
 
 Recording does not affect sampling or learning: it reads the batch after the update, with the
 advantages that the update used.
@@ -20,7 +20,7 @@ from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Completion, Episode, EpisodeOutcome, Group
 from llmzoo.runs.run_folder import keep_lines
 
-MAX_CHARACTERS = 20_000  # characters of a text that are kept
+MAX_CHARACTERS = 20_000  # of a text; the rest is not recorded
 
 Advantages = Mapping[int, float | None]  # by the id of the completion
 Row = dict[str, Any]
@@ -76,10 +76,10 @@ def rollout_rows(
     *,
     tasks: int,
 ) -> list[Row]:
-    """The rows of the first ``tasks`` rollouts of a batch.
+    """The rows for the first ``tasks`` rollouts of a batch.
 
     ``credits``: the advantage of each of ``batch.completions``. ``agent_policies``: the policies that
-    answered; their tokenizers decode the prompts.
+    played; their tokenizers decode the prompts.
     """
     ids = map(id, batch.completions)
     advantages = dict(zip(ids, credits, strict=True))
@@ -135,7 +135,7 @@ def _tree_turns(
 
     def reply(group: Group, number: int) -> str | None:
         path = _path(group)
-        if len(nodes[path]) > 1:  # a child comes of the answers of several agents
+        if len(nodes[path]) > 1:  # a child follows from the completions of several agents
             return None
         following = nodes.get((*path, number), [])
         own = [other for other in following if other.agent == group.agent]
@@ -167,7 +167,7 @@ def _tree_turns(
 def _episode_turns(
     episode: Episode, advantages: Advantages, agent_policies: Mapping[str, Policy]
 ) -> list[Row]:
-    """The decisions of an episode, each with its one answer."""
+    """The decisions of an episode, each with its single completion."""
     following = dict(episode.final)
     rows = []
     decisions = list(zip(episode.decisions, episode.returns(), strict=True))
@@ -223,18 +223,18 @@ def _answer_row(
 
 
 def _path(group: Group) -> tuple[Any, ...]:
-    return group.key[1:-1]  # before it the seed, behind it the agent
+    return group.key[1:-1]  # the key is (seed, *path, agent)
 
 
 def _decode(ids: Sequence[int], policy: Policy) -> str:
-    """Tokens as text, special tokens included; nothing for a policy without tokens."""
+    """Tokens as text, special tokens included; empty for a policy without tokens."""
     if not ids or not isinstance(policy, TransformersPolicy):
         return ""
     return str(policy.tokenizer.decode(list(ids), skip_special_tokens=False))
 
 
 def truncate_text(text: str) -> str:
-    """The text, or its first ``LONGEST`` characters and how many followed."""
+    """The text, or its first ``MAX_CHARACTERS`` characters and how many were left out."""
     if len(text) <= MAX_CHARACTERS:
         return text
     return f"{text[:MAX_CHARACTERS]}\n[{len(text) - MAX_CHARACTERS:,} more characters were not recorded]"

@@ -1,4 +1,5 @@
-"""Self-play of opponents: its runs can end weaker than they began, so learners are held to their start."""
+"""Self-play between trained agents: runs can end weaker than they began, so learners are kept close to their
+start."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from llmzoo.training.config import FitConfig
 
 
 def trains_opponents(config: FitConfig, env: AECEnv, trained: Sequence[str]) -> bool:
-    """Whether agents that learn play against each other, and against nobody else."""
+    """Whether the learning agents play only against each other."""
     sides = env.metadata.get("sides", ())
     learning = [side for side in sides if not set(side).isdisjoint(trained)]
     return len(learning) > 1 and config.opponents == "self"
@@ -23,10 +24,11 @@ def trains_opponents(config: FitConfig, env: AECEnv, trained: Sequence[str]) -> 
 def anchor_to_start(
     config: FitConfig, learner: Learner, make: Callable[[FitConfig], Learner] | None
 ) -> tuple[FitConfig, Learner, list[str]]:
-    """The configuration and its learner with the ``self_play`` options as defaults, and what to tell the user.
+    """The configuration and its learner with the ``self_play`` options as defaults, and notes for the user.
 
-    ``make``: the learner of a configuration; None if it was given as an object. A learner that is held to its
-    start already is left as it is, and so is one whose agents have such options of their own.
+    ``make``: builds the learner of a configuration; None if the learner was given as an object. A learner
+    that is already kept close to its start is left unchanged, and so is one whose agents have such options of
+    their own.
     """
     options: Mapping[str, Any] = getattr(_learners(learner)[0].config, "self_play", {})
     if not options or not _is_unanchored(learner):
@@ -45,8 +47,8 @@ def anchor_to_start(
                 [f"the agents play against each other, so {default}"],
             )
     warning = (
-        "the agents play against each other, and nothing holds them to where they began: such runs can "
-        f"end weaker. Set {_format_options(options)}, or opponents (docs/leagues.md)"
+        "the agents play against each other, and nothing keeps them close to their starting policies: such "
+        f"runs can end weaker. Set {_format_options(options)}, or opponents (docs/leagues.md)"
     )
     return config, learner, [warning]
 
@@ -56,7 +58,7 @@ def _format_options(options: Mapping[str, Any]) -> str:
 
 
 def _is_unanchored(learner: Learner) -> bool:
-    """Whether nothing holds some agent to the model that it starts from."""
+    """Whether some agent has nothing that keeps it close to its starting model."""
     return not all(getattr(part.config, "is_anchored", True) for part in _learners(learner))
 
 

@@ -1,4 +1,4 @@
-"""What comes before the first iteration: settings are checked, models loaded, the engine started."""
+"""Prepares the first iteration: checks settings, loads models and starts the engine."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from llmzoo.training.config import FitConfig, make_config
 from llmzoo.training.engines import check_engine, open_engine
 from llmzoo.training.tracking import check_trackers
 
-# settings that make the policies, which fit refuses if it is given policies as objects
+# settings of policies, which fit rejects if policies are given as objects
 _POLICY_OPTIONS = tuple(
     field.name
     for settings in (AgentSettings, Sampling, Chat)
@@ -62,16 +62,16 @@ class Setup:
     agent_policies: Mapping[str, Policy]
     learning: LearningPolicies
     engine: Engine
-    model: str | None  # what evaluations call the policies; None: by their own names
-    game: AECEnv | None  # in which evaluations measure the policies exactly; None: they cannot
-    notes: Sequence[str]  # what a user may not expect of these settings
+    model: str | None  # the policies' name in evaluations; None: their own names
+    game: AECEnv | None  # for exact measures in evaluations; None: not available
+    notes: Sequence[str]  # possibly unexpected effects of the settings
 
     def make_env(self) -> AECEnv:
         return _make_env(self.env, self.env_args)
 
     def evaluate(self) -> dict[str, Any]:
-        """The evaluation of sampled answers, with that of the most likely ones as ``greedy``, and in small
-        games exact measures as ``exact``."""
+        """The evaluation with sampled completions. It contains the one with greedy completions as ``greedy``
+        and, in small games, exact measures as ``exact``."""
         sampled = self._evaluate(self.agent_policies, tasks=self.config.eval_tasks)
         best = self._evaluate(self.agent_policies, tasks=self.config.eval_tasks, greedy=True)
         greedy = {name: best[name] for name in _GREEDY_FIELDS}
@@ -103,7 +103,7 @@ class Setup:
         return found
 
     def checkpoint_return(self) -> float | None:
-        """The mean return of sampled answers to the same training tasks each time; None if none are set."""
+        """The mean return with sampled completions on a fixed set of training tasks; None if none are set."""
         tasks = self.config.checkpoint_tasks
         if not tasks:
             return None
@@ -135,7 +135,7 @@ class Setup:
         )
 
     def load_checkpoint(self) -> tuple[int, int]:
-        """The iterations done by a run that continues, and the tokens that they sampled."""
+        """The number of iterations that a resumed run has done, and of tokens sampled in them."""
         newest = checkpoints.latest_checkpoint(self.folder / "checkpoints")
         done = (0, 0) if newest is None else checkpoints.load(newest, self.engine)
         if ranks.rank() == 0:
@@ -152,7 +152,7 @@ def prepare_run(
     settings: Mapping[str, Any],
     opened: ExitStack,
 ) -> Setup:
-    """Check all settings, load the models and start the engine, which ends with ``opened``."""
+    """Check all settings, load the models and start the engine, which ``opened`` closes."""
 
     def claim() -> None:
         opened.enter_context(locked(folder, resume=resume))
@@ -178,7 +178,9 @@ def prepare_run(
     ]
     notes = []
     if config.policies == "separate" and len(example.possible_agents) == 1:
-        notes.append(f"one agent plays, {example.possible_agents[0]}: separate models need several")
+        notes.append(
+            f"there is only one agent, {example.possible_agents[0]}: policies=separate needs several"
+        )
     if self_play.trains_opponents(config, example, trained):
         named = isinstance(learner, str) and not (resume and _has_original_options(folder, config))
         make = partial(_resolve_learner, learner) if named else None
@@ -188,7 +190,7 @@ def prepare_run(
     engine = opened.enter_context(
         open_engine(config, algorithm, learning, agent_policies, env_args, folder, example)
     )
-    if not resume:  # a new folder is made once nothing is left to refuse
+    if not resume:  # create the new folder only after all checks
         ranks.on_rank_zero(claim)
     ranks.on_rank_zero(lambda: prepare(folder, asdict(config), resume=resume))
     ranks.on_rank_zero(lambda: record_start(folder))
@@ -208,7 +210,7 @@ def prepare_run(
 
 
 def _has_original_options(folder: Path, config: FitConfig) -> bool:
-    """Whether the run began with the learner's options as they are given, and with no others."""
+    """Whether the run was started with exactly the given options of the learner."""
     return bool(
         run_folder.require_config(folder).get("learner_args")
         == run_folder.as_json(config.learner_args)
@@ -221,7 +223,7 @@ def _build_config(
     policies: Mapping[str, Policy] | None,
     settings: Mapping[str, Any],
 ) -> FitConfig:
-    """The configuration; settings that the objects given to ``fit`` replace are refused."""
+    """The configuration; settings that objects given to ``fit`` would replace are rejected."""
     named: dict[str, Any] = {
         "learner": learner if isinstance(learner, str) else type(learner).__name__,
         "env": env if isinstance(env, str) else str(make_env(env, {})),
@@ -256,7 +258,7 @@ def _resolve_learner(learner: str | Learner, config: FitConfig) -> Learner:
 def _resolve_agent_policies(
     config: FitConfig, policies: Mapping[str, Policy] | None, agents: Sequence[str]
 ) -> tuple[Mapping[str, Policy], LearningPolicies]:
-    """The policy of every agent, and those that learn."""
+    """The policy of every agent, and the learning policies."""
     if policies is not None:
         agent_policies = policies_by_agent(policies, agents)
         return agent_policies, transformers_policies(agent_policies)

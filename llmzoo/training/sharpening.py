@@ -1,10 +1,10 @@
-"""Sharpening: how much of a gain comes from sampling less randomly.
+"""Sharpening: how much of a gain is explained by less random sampling.
 
-Training can raise the success of sampled completions although the model learns nothing new: it becomes
-as certain as the starting model is at a lower temperature. Three measurements tell this apart from
-learning. The starting model plays the same tasks at lower temperatures; greedy completions are
-evaluated before and after; and so is pass@8, which sharpening does not raise (Y. Yue et al., 2025,
-arXiv 2504.13837).
+Training can raise the success of sampled completions although the model learns nothing new: its
+distribution becomes as sharp as that of the starting model at a lower temperature. Three measurements
+distinguish this from learning. The starting model plays the same tasks at lower temperatures. Greedy
+completions are evaluated before and after training. So is pass@8, which sharpening does not raise (Y.
+Yue et al., 2025, arXiv 2504.13837).
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from typing import Any, Literal
 
 from llmzoo.evaluation.statistics import mcnemar_test, mean_interval, mean_returns
 
-TEMPERATURES = (0.3, 0.1)  # of the starting model
-SAMPLES = 8  # of each task, for pass@8
-TASKS = 100  # that the controls play by default
-MAX_COST = 0.1  # episodes of a control over those of the run; above, it is off by default
-SIGNIFICANCE_LEVEL = 0.05  # p-values below are called a change
+TEMPERATURES = (0.3, 0.1)  # for the starting model
+SAMPLES = 8  # per task, for pass@8
+TASKS = 100  # of the controls by default
+MAX_COST = (
+    0.1  # maximum ratio of a control's episodes to the run's, above which it is off by default
+)
+SIGNIFICANCE_LEVEL = 0.05  # smaller p-values are reported as a change
 
-# what of an evaluation a control keeps
+# fields of an evaluation that a control keeps
 _CONTROL_FIELDS = ("tasks", "success", "success_ci95", "solved", "tokens")
 _PASS_AT_FIELDS = ("tasks", "samples", "pass_at", "pass_at_ci95")
 
@@ -30,10 +32,10 @@ _PASS_AT_FIELDS = ("tasks", "samples", "pass_at", "pass_at_ci95")
 def control_tasks(
     given: int | Literal["auto"], *, runs: int, episodes: int, eval_tasks: int | Literal["all"]
 ) -> int:
-    """Tasks of a control that plays each of them ``runs`` times; 0 leaves it out.
+    """The number of tasks of a control that plays each one ``runs`` times; 0 leaves it out.
 
-    ``episodes``: those that the whole run plays. ``auto`` is 100 tasks where they cost less than a
-    tenth of that.
+    ``episodes``: those of the whole run. ``auto`` is 100 tasks if they cost less than a tenth of these
+    episodes, and otherwise 0.
     """
     tasks = TASKS if given == "auto" else given
     if eval_tasks != "all":
@@ -42,7 +44,7 @@ def control_tasks(
 
 
 def control_result(evaluation: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept of the starting model's evaluation at a lower temperature."""
+    """The fields that are kept of the starting model's evaluation at a lower temperature."""
     return {name: evaluation[name] for name in _CONTROL_FIELDS}
 
 
@@ -52,9 +54,9 @@ def pass_at_result(evaluation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
-    """What moved between the evaluations before and after a run, and what explains it: sentences."""
+    """Sentences on what changed between the evaluations before and after a run, and why."""
     if any("solved" not in part for one in (before, after) for part in (one, one["greedy"])):
-        return ()  # of an earlier version
+        return ()  # written by an earlier version
     return (
         _success_change(before, after),
         *_reward_attack_findings(before, after),
@@ -80,22 +82,22 @@ def _change(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
 
 
 def _reward_attack_findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """Whether sampled play earns more and solves less."""
+    """Whether the return of sampled play rose while its success fell."""
     if "returns" not in before or "returns" not in after:
-        return  # of an earlier version
+        return  # written by an earlier version
     tasks = zip(mean_returns(before), mean_returns(after), strict=False)
     gained = [now - then for then, now in tasks if not math.isnan(now - then)]
     interval = mean_interval([[gain] for gain in gained]) if gained else None
     if interval and interval[0] > 0 and _change(before, after).startswith("fell"):
         then, now = (fmean(mean.values()) for mean in (before["mean_return"], after["mean_return"]))
         yield (
-            f"The mean return rose from {then:.3g} to {now:.3g} while success fell: the reward pays for "
-            "something else than solving the task."
+            f"The mean return rose from {then:.3g} to {now:.3g} while success fell: the reward can be "
+            "obtained without solving the task."
         )
 
 
 def _explain(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """Whether the starting model gets as far at a lower temperature."""
+    """How much of the gain the starting model reaches at a lower temperature."""
     controls: Mapping[str, Any] = before.get("lower_temperatures", {})
     if not controls:
         return
@@ -109,14 +111,14 @@ def _explain(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[st
     beyond = mcnemar_test(solved_after, _solved_flags(controls[best]))
     if reached >= rate_after or beyond.p_value >= SIGNIFICANCE_LEVEL:
         yield (
-            f"The starting model reaches {reached:.1%} at temperature {best}: this gain is explained "
-            "by sampling less randomly."
+            f"The starting model reaches {reached:.1%} at temperature {best}: less random sampling "
+            "explains this gain."
         )
         return
     share = max(0.0, (reached - rate_before) / (rate_after - rate_before))
     yield (
         f"The starting model reaches {reached:.1%} at temperature {best}, the trained model "
-        f"{rate_after:.1%} on the same {played} tasks: sampling less randomly explains {share:.0%} of "
+        f"{rate_after:.1%} on the same {played} tasks: less random sampling explains {share:.0%} of "
         "the gain."
     )
 

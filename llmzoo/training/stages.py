@@ -1,4 +1,4 @@
-"""Several runs after one another, each from the weights of the one before: SFT, then any learner."""
+"""Several runs in sequence, each from the weights of the previous one: SFT, then any learner."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def fit_stages(
     quiet: bool = False,
     **common: Any,
 ) -> list[FitResult]:
-    """Run each stage with :func:`llmzoo.fit`, from the second on with the model that the last left.
+    """Run each stage with :func:`llmzoo.fit`, each starting from the model of the previous stage.
 
     A stage is a mapping of settings of ``fit`` (``learner``, ``steps``, ``learner_args``, ...) that
-    go before the ``common`` ones. Its run folder is ``out/1-sft``, ``out/2-magrpo`` and so on.
-    With ``resume`` stages that have ended are left as they are, and their results hold no policies.
+    override the ``common`` ones. Its run folder is ``out/1-sft``, ``out/2-magrpo`` and so on.
+    With ``resume`` completed stages are not run again, and their results hold no policies.
 
-    Raises :class:`ConfigError` for a stage that names no learner, or after the first a model.
+    Raises :class:`ConfigError` for a stage without a learner, and for a model in any stage but the first.
     """
     if not stages:
         raise ConfigError("stages must have at least one mapping of settings, got an empty list")
@@ -49,14 +49,20 @@ def fit_stages(
 def merge_stage(number: int, stage: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of stage ``number``, counted from 1."""
     if "learner" not in stage:
-        raise ConfigError(f"stage {number} names no learner")
+        raise ConfigError(f"stage {number} has no learner: set learner")
     if not isinstance(stage["learner"], str):
-        raise ConfigError(f"stage {number} names its learner, with options in learner_args")
+        raise ConfigError(
+            f"stage {number}: learner must be a name, with its options in learner_args"
+        )
     if number > 1 and "model" in stage:
-        raise ConfigError(f"stage {number} starts from the model of stage {number - 1}: no model")
+        raise ConfigError(
+            f"stage {number} starts from the model of stage {number - 1}: leave out model"
+        )
     for name in ("env", "out", "resume"):
         if name in stage:
-            raise ConfigError(f"{name} is one for all stages, but stage {number} has its own")
+            raise ConfigError(
+                f"stage {number} sets {name}, which all stages share: set it for all of them"
+            )
     return {**common, **stage}
 
 

@@ -1,4 +1,4 @@
-"""A run's metrics: JSON lines, and the trackers that accelerate knows, such as TensorBoard."""
+"""A run's metrics: JSON lines, and the trackers of accelerate, such as TensorBoard."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from llmzoo.runs.run_folder import flatten, keep_lines
 
 TENSORBOARD = "tensorboard"
 PROJECT = "llmzoo"
-# how each tracker calls the name of a run
+# each tracker's argument for the name of a run
 _RUN_NAME = {"wandb": "name", "trackio": "name", "mlflow": "run_name"}
 
 
 def check_trackers(names: Sequence[str]) -> None:
-    """Refuse trackers that are unknown, not installed or named twice.
+    """Reject trackers that are unknown, not installed or named twice.
 
     ``names``: trackers of ``accelerate.tracking``, including those registered there. Raises
     :class:`UnknownNameError` or :class:`ConfigError`.
@@ -46,10 +46,10 @@ class Tracker(AbstractContextManager["Tracker"]):
 
     ``first``: the iteration that a resumed run starts from. Rows of later iterations are dropped,
     and so is the evaluation after the last iteration, ``steps``: the run writes them again.
-    TensorBoard's files are in ``tensorboard/`` and hide the values that were overwritten. In other
+    TensorBoard's files are in ``tensorboard/`` and hide overwritten values. In other
     trackers a resumed run is a new run that begins at ``first``. Mappings are flattened:
-    ``{"return": {"a": 1}}`` becomes ``train/return/a``. ``settings`` are shown with the run, except
-    by TensorBoard.
+    ``{"return": {"a": 1}}`` becomes ``train/return/a``. All of them except
+    TensorBoard show ``settings`` with the run.
     """
 
     def __init__(

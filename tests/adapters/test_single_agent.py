@@ -366,7 +366,7 @@ def test_other_things_that_are_refused():
 
 def test_a_payment_that_is_no_number():
     env = single_agent(Prepaid, agent="b_1", others=lambda text: "nan")
-    with pytest.raises(ConfigError, match="rewards are finite"):
+    with pytest.raises(ConfigError, match="rewards must be finite"):
         env.reset(seed=0)
 
 

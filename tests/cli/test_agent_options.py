@@ -115,7 +115,10 @@ def test_a_run_as_the_start_of_another(llmzoo, small, tmp_path, model_folder):
         ("--agent.planner_1.top_k 1.5", "'top_k' must be a whole number, got 1.5"),
         ("--agent.planner_1.stop x", "'stop' must be a list of texts, such as [a, b], got 'x'"),
         ("--agent.planner_1.learning_rate 1e-4", "shares its weights"),
-        ("--agent.planner_1.frozen", "cannot be frozen while others learn with the same weights"),
+        (
+            "--agent.planner_1.frozen",
+            "cannot be frozen, because other agents train the same weights",
+        ),
         ("--policies separate --agent.planner_1.policy exprt", "Did you mean 'expert'?"),
         ("--policies separate --agent.planner_1.policy openai:m@x", "names no endpoint"),
         ("--lora.r 4", "lora_args need policies='lora'"),

@@ -70,7 +70,7 @@ def test_what_has_no_dry_run(llmzoo):
     assert (said.code, said.err.count("\n")) == (2, 1)
     assert "--dry_run is for a single new run" in said.err
     said = llmzoo("train", "--engine", "ray", "--dry_run", "--model", "tiny")
-    assert "a dry run is of one process and engine='local'" in said.err
+    assert "a dry run needs a single process and engine='local'" in said.err
 
 
 def test_it_samples_and_updates_as_many_different_prompts_as_the_run(dry, monkeypatch):

@@ -196,7 +196,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(llmzoo, monkeypatch, tmp_path)
     out = tmp_path / "x"
     said = llmzoo("eval", "sudoku_v0", "--policy", "expert", "--tasks", 1, "--quiet", "--out", out)
     assert said.code == 2
-    assert said.err == f"llmzoo: {out} cannot be made: choose another folder for the run\n"
+    assert said.err == f"llmzoo: {out} cannot be created: choose another folder for the run\n"
 
 
 def test_the_tokens_of_a_table_are_also_those_that_endpoints_wrote():

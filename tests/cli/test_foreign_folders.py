@@ -93,7 +93,7 @@ def test_no_command_imports_what_only_the_folder_names(command, settings, theirs
     said = llmzoo(*PLAYING[command])
     assert said.code == 2
     assert "theirs names code to import: " in said.err
-    assert f"Say {option}" in said.err
+    assert f"Pass {option}" in said.err
     assert not Path("marker").exists()
 
 
@@ -148,7 +148,7 @@ def test_a_resumed_run_imports_no_learner_of_an_agent(agent, option, theirs, llm
     theirs(agent_args={"player_0": agent})
     said = llmzoo(*PLAYING["resume"])
     assert said.code == 2
-    assert f"Say {option}" in said.err
+    assert f"Pass {option}" in said.err
     assert not Path("marker").exists()
 
 
@@ -163,13 +163,13 @@ def test_a_resumed_run_gives_no_sampler_code_or_a_folder(sampler_args, option, t
     theirs(sampler_args=sampler_args)
     said = llmzoo(*PLAYING["resume"])
     assert said.code == 2
-    assert f"Say {option}" in said.err
+    assert f"Pass {option}" in said.err
 
 
 def test_a_resumed_run_joins_no_cluster_because_its_engine_is_named(theirs, llmzoo):
     theirs(engine="ray", engine_args={"address": "evil.invalid:6379"})
     said = llmzoo(*PLAYING["resume"], "--engine", "ray")
-    assert "Say --engine.address evil.invalid:6379 to use it." in said.err
+    assert "Pass --engine.address evil.invalid:6379 to use it." in said.err
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_record_of_the_gateway_is_no_evaluation(theirs, llmzoo):
     evaluation(theirs, llmzoo)
     config = Path("kept/config.json")
     config.write_text(json.dumps({"agents": ["a"], "policy": "random"}))
-    assert "holds no evaluation" in llmzoo("eval", "rescore", "kept").err
+    assert "contains no evaluation" in llmzoo("eval", "rescore", "kept").err
 
 
 def evaluation(theirs: Callable, llmzoo: Callable, **settings: object) -> None:
@@ -208,7 +208,7 @@ def test_an_evaluation_that_is_judged_again_imports_nothing(settings, theirs, ll
     evaluation(theirs, llmzoo, **changed)
     said = llmzoo("eval", "rescore", "kept")
     assert said.code == 2
-    assert f"Say {option}" in said.err
+    assert f"Pass {option}" in said.err
     with pytest.raises(errors.ConfigError, match=r"kept names code to import: .*evil"):
         list(rescore("kept"))
     assert not Path("marker").exists()

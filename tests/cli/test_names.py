@@ -68,7 +68,7 @@ def test_all_tasks_of_a_generator_are_refused_alike(llmzoo, tmp_path):
     ):
         said = llmzoo(*argv)
         assert said.code == 2
-        assert "needs a list of tasks, and sudoku_v0 makes tasks without end" in said.err
+        assert "needs a finite number of tasks, but sudoku_v0 has an unlimited number" in said.err
     assert [*tmp_path.iterdir()] == []
 
 

@@ -51,7 +51,7 @@ def resume(tmp_path, monkeypatch, capsys):
 )
 def test_code_that_a_folder_names_is_not_imported(resume, tmp_path, settings, code, said):
     error = resume(**settings)
-    assert f"theirs names code to import: {code}. Say {said} to run it." in error
+    assert f"theirs names code to import: {code}. Pass {said} to run it." in error
     assert not (tmp_path / "marker").exists()
 
 
@@ -83,7 +83,7 @@ def test_no_class_is_imported_that_a_mapping_names(resume, tmp_path, name):
 
 def test_no_cluster_is_joined_that_a_folder_names(resume):
     said = resume(engine="ray", engine_args={"address": "evil.org:6379"})
-    assert "Say --engine.address evil.org:6379 to use it." in said
+    assert "Pass --engine.address evil.org:6379 to use it." in said
 
 
 def test_a_folder_chooses_no_key(resume, monkeypatch):

@@ -127,7 +127,7 @@ FROZEN = {"policies": "separate", "agent_args": {"planner_1": {"frozen": True}}}
         ),
         ({"trackers": ["tensorbord"]}, {}, "Did you mean 'tensorboard'?"),
         ({"model": "tiny"}, {}, "stage 2 starts from the model of stage 1"),
-        ({"env": "sokoban_v0"}, {}, "env is one for all stages"),
+        ({"env": "sokoban_v0"}, {}, "sets env, which all stages share"),
         ({"eval_split": "none"}, {}, "eval_split=none: split must be one of"),
         ({}, FROZEN, "stage 1 trains proposer_0 and leaves no model for 'planner_1'"),
         ({"learner": "grpo"}, {"policies": "separate"}, "leaves no model for 'planner_0'"),
@@ -145,7 +145,7 @@ FROZEN = {"policies": "separate", "agent_args": {"planner_1": {"frozen": True}}}
         ({}, {"learner": "grpo"}, "--learner has no effect with stages"),
         ({}, {"resume": "somewhere"}, "repeat the same command"),
         ({}, {"stages": []}, "at least one mapping"),
-        ({}, {"stages": [{"steps": 1}]}, "stage 1 names no learner"),
+        ({}, {"stages": [{"steps": 1}]}, "stage 1 has no learner"),
         ({}, {"stages": ["sft", "magrpo"]}, "--stages must be a list of mappings"),
     ],
 )

@@ -159,7 +159,7 @@ def llmzoo_evaluates_one(source):
 def test_a_generator_has_no_whole_set(llmzoo):
     said = llmzoo("eval", "--env", "sudoku_v0", "--policy", "expert", "--tasks", "all")
     assert said.code == 2
-    assert "sudoku_v0 makes tasks without end: give a number" in said.err
+    assert "sudoku_v0 has an unlimited number: set tasks to a number" in said.err
     assert llmzoo("eval", "--env", "sudoku_v0", "--tasks", "most").code == 2
 
 
@@ -198,7 +198,7 @@ def test_bad_records_are_named_and_can_be_skipped(llmzoo, tmp_path):
     ):
         result = measured(llmzoo, "gsm8k_v0", path, "--env.on_bad_record", "skip")
     assert (result["tasks"], result["split_tasks"], result["skipped"]) == (3, 3, 2)
-    assert "bad records of the source that were skipped: 2" in result["notes"]
+    assert "unreadable records of the source that were skipped: 2" in result["notes"]
 
 
 @pytest.mark.parametrize("env", ["coop_humaneval_v0", "livecodebench_v0", "tldr_v0"])

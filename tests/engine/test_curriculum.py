@@ -50,7 +50,7 @@ def test_settings_are_checked(choice, args, match):
 
 def test_settings_that_exclude_each_other(tmp_path):
     for given in ({"engine": "ray"}, {"max_off_policy_steps": 1}):
-        with pytest.raises(ConfigError, match="a curriculum is for"):
+        with pytest.raises(ConfigError, match="a curriculum needs"):
             llmzoo.fit(env="sudoku_v0", curriculum="uniform", out=tmp_path / "run", **given)
 
 

@@ -65,7 +65,7 @@ def test_options_by_name():
         FitConfig(engine="ray", engine_args={"rollout_worker": 2})
     with pytest.raises(ConfigError, match="engine must be local or ray"):
         FitConfig(engine="spark")
-    with pytest.raises(ConfigError, match="engine_args need another engine"):
+    with pytest.raises(ConfigError, match="engine_args have no effect"):
         FitConfig(engine_args={"rollout_workers": 2})
     with pytest.raises(ConfigError, match="must be 0 or 1"):
         FitConfig(max_off_policy_steps=2)

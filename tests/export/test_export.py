@@ -439,7 +439,7 @@ def test_a_run_that_says_it_started_from_itself(theirs, small_model, tmp_path):
     config = json.loads((run / "config.json").read_text())
     changed = {**config, "max_new_tokens": None, "model": str(run)}
     (run / "config.json").write_text(json.dumps(changed))
-    with pytest.raises(CheckpointError, match="says it started from itself"):
+    with pytest.raises(CheckpointError, match="names the run itself as its starting model"):
         export_run(run, tmp_path / "out", base=small_model)
 
 

@@ -196,5 +196,5 @@ def test_requests_carry_the_seed_of_the_line():
 
 
 def test_at_grpo_has_no_use_for_a_discount():
-    with pytest.raises(ConfigError, match="turn's own reward"):
+    with pytest.raises(ConfigError, match="gamma has no effect"):
         learner_class("at_grpo").Config(gamma=0.9)

@@ -368,7 +368,9 @@ def test_a_model_that_is_trained_apart_has_the_teacher_of_its_agent(tmp_path):
 
 def test_a_teacher_that_reads_less_is_refused(tmp_path):
     short = TransformersPolicy(model(max_position_embeddings=128), tokenizer())
-    with pytest.raises(ConfigError, match="reads 128 tokens, and the student 'qwen2' up to 256"):
+    with pytest.raises(
+        ConfigError, match="a context of 128 tokens, and the student 'qwen2' one of 256"
+    ):
         an_engine(policy(), teacher=saved(tmp_path / "short", short))
 
 
@@ -378,26 +380,26 @@ def test_another_teacher_after_resuming_is_refused(tmp_path):
     (tmp_path / "saved").mkdir()
     engine.updater.save(tmp_path / "saved")
     an_engine(policy(), teacher=one).updater.load(tmp_path / "saved")
-    with pytest.raises(CheckpointError, match="'a_0' learns from another teacher"):
+    with pytest.raises(CheckpointError, match="'a_0' has a different teacher"):
         an_engine(policy(), teacher=other).updater.load(tmp_path / "saved")
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"loss": "kl"}, "loss is reverse_kl or jsd"),
-        ({"beta": 0.5}, "set loss='jsd'"),
+        ({"loss": "kl"}, "loss must be reverse_kl or jsd"),
+        ({"beta": 0.5}, "requires loss='jsd'"),
         ({"loss": "jsd", "beta": 1.5}, r"beta must be in \[0, 1\]"),
         ({"discount": 2.0}, "discount must be in"),
-        ({"discount": 0.5, "loss": "jsd"}, "set loss='reverse_kl'"),
+        ({"discount": 0.5, "loss": "jsd"}, "requires loss='reverse_kl'"),
         ({"reward_weight": -1.0}, "at least 0"),
         ({"reward_weight": 1.0}, "set group_size to at least 2, or role_baseline"),
-        ({"zero_variance_groups": "drop", "group_size": 2}, "zero_variance_groups is 'keep'"),
-        ({"normalize": True, "group_size": 2}, "normalize is about rewards"),
-        ({"role_baseline": 0.9}, "role_baseline is about rewards"),
-        ({"rewards": ("scale 2",)}, "rewards is about rewards"),
-        ({"gamma": 0.9}, "gamma is about rewards"),
-        ({"whiten": True}, "whiten is about rewards"),
+        ({"zero_variance_groups": "drop", "group_size": 2}, "set zero_variance_groups='keep'"),
+        ({"normalize": True, "group_size": 2}, "normalize requires reward_weight"),
+        ({"role_baseline": 0.9}, "role_baseline requires reward_weight"),
+        ({"rewards": ("scale 2",)}, "rewards requires reward_weight"),
+        ({"gamma": 0.9}, "gamma requires reward_weight"),
+        ({"whiten": True}, "whiten requires reward_weight"),
         ({"loss": "jsd", "clip": 0.2}, "no ratio to clip"),
     ],
 )

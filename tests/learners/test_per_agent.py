@@ -206,13 +206,13 @@ def test_an_agent_takes_the_runs_options_and_its_own():
 @pytest.mark.parametrize(
     ("name", "agent", "why"),
     [
-        ("magrpo", {"learner": "at_grpo"}, "plays another tree than MAGRPO"),
-        ("at_grpo", {"learner": "marloo"}, "plays another tree than ATGRPO"),
+        ("magrpo", {"learner": "at_grpo"}, "whose tree differs from that of MAGRPO"),
+        ("at_grpo", {"learner": "marloo"}, "whose tree differs from that of ATGRPO"),
         ("magrpo", {"learner": "ippo"}, "'ippo' has no groups for each agent"),
         ("mappo", {"learner": "magrpo"}, "'mappo' has no groups for each agent"),
         ("ippo", {"learner_args": {"clip": 0.1}}, "'ippo' has no groups for each agent"),
-        ("magrpo", {"learner": "opd", "learner_args": {"teacher": "tiny"}}, "an update of its own"),
-        ("magrpo", {"learner": "grpo"}, "'grpo' plays alone"),
+        ("magrpo", {"learner": "opd", "learner_args": {"teacher": "tiny"}}, "its own updater"),
+        ("magrpo", {"learner": "grpo"}, "'grpo' is for one agent"),
         ("magrpo", {"learner_args": {"group_size": 8}}, "group_size=8 and the run group_size=4"),
         ("magrpo", {"learner_args": {"mode": "cross"}}, "share one tree"),
         ("at_grpo", {"learner_args": {"select": "greedy"}}, "share one tree"),
@@ -234,7 +234,7 @@ def test_unknown_names_have_the_nearest():
 
 def test_agents_that_share_weights_have_one_optimiser():
     own = {AGENTS[1]: learner("magrpo", learning_rate=1e-3)}
-    with pytest.raises(ConfigError, match=r"one update: learning_rate is 0.001 and 0.01"):
+    with pytest.raises(ConfigError, match=r"one update, but learning_rate is 0.001 and 0.01"):
         an_engine(PerAgentLearner(learner("magrpo"), own))
     engine = an_engine(PerAgentLearner(learner("magrpo"), own), "separate")
     rates = [engine.updater.optimizers[agent].rate for agent in AGENTS]
@@ -242,7 +242,7 @@ def test_agents_that_share_weights_have_one_optimiser():
 
 
 def test_an_agent_that_does_not_learn_has_no_learner(tmp_path):
-    with pytest.raises(ConfigError, match=r"does not learn.*it has no learner"):
+    with pytest.raises(ConfigError, match=r"does not learn.*leave out learner"):
         fit(
             "magrpo",
             "sudoku_v0",

@@ -110,7 +110,7 @@ def test_a_saved_data_set_of_the_hub_is_read_by_its_split(tmp_path):
     [
         ({"prompt": "p", "chosen": "a"}, r"no column rejected \(it has prompt, chosen\)"),
         ({"prompt": "p", "chosen": "a", "rejected": 3}, "rejected must be a text"),
-        ({"prompt": "p", "chosen": "", "rejected": "b"}, "chosen must be a text with something"),
+        ({"prompt": "p", "chosen": "", "rejected": "b"}, "chosen must be a text and not empty"),
         (
             {"prompt": said("user", "p"), "chosen": "a", "rejected": "b"},
             "chosen must be a list of messages",

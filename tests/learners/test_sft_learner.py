@@ -360,7 +360,7 @@ def test_a_file_is_read_through_before_any_of_it_comes_again(tmp_path):
 
 def test_a_file_of_other_agents_is_refused(tmp_path):
     source = a_file(tmp_path / "shown.jsonl", 1)
-    with pytest.raises(ConfigError, match="there is no agent 'a_0' among writer_0"):
+    with pytest.raises(ConfigError, match="has writer_0 and no 'a_0'"):
         an_engine(source=source, env=Parity)
 
 
@@ -380,8 +380,8 @@ def test_rows_that_do_not_fit_are_counted_and_left_out(tmp_path):
         ({"source": "self"}, "set top, min_return or success_only"),
         ({"top": 0.0}, "top must be above 0"),
         ({"top": 1.5}, "top must be above 0 and at most 1"),
-        ({"mode": "both"}, "mode is behaviour, world_model or mix"),
-        ({"mode": "world_model", "top": 0.5}, "choose what to imitate"),
+        ({"mode": "both"}, "mode must be behaviour, world_model or mix"),
+        ({"mode": "world_model", "top": 0.5}, "select episodes to imitate"),
         ({"world_model_weight": 0.5}, "unless mode is 'mix'"),
         ({"mode": "mix", "world_model_weight": 0.0}, "must be above 0"),
         ({"expert_share": 0.2}, "unless source is 'mixed'"),

@@ -32,7 +32,7 @@ def test_one_of_several_processes_chooses_no_device(monkeypatch):
 
 
 def test_ray_gives_devices_itself():
-    with pytest.raises(ConfigError, match="Ray gives its workers their devices"):
+    with pytest.raises(ConfigError, match="Ray assigns devices to its workers"):
         FitConfig(device="cpu", engine="ray")
 
 

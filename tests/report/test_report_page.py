@@ -223,7 +223,7 @@ def test_what_explains_the_gain_stands_below_the_main_numbers(tmp_path):
         (folder / f"{name}.json").write_text(json.dumps(whole))
     text = page_of(folder)
     assert "Sampled success rose by 50.0 points; greedy success rose by 50.0 points." in text
-    assert "The starting model reaches 85.0% at temperature 0.3: this gain is explained by" in text
+    assert "The starting model reaches 85.0% at temperature 0.3: less random sampling" in text
     damaged = json.loads((folder / "before.json").read_text()) | {"lower_temperatures": {"0.3": 7}}
     (folder / "before.json").write_text(json.dumps(damaged))
     assert "Sampled success rose" not in page_of(folder)

@@ -471,7 +471,7 @@ def test_agents_have_policies_of_their_own(tmp_path):
         (
             "tiny",
             {"left_0": {"learning_rate": 0.1}},
-            "no agent learns here: leave out learning_rate",
+            "has the setting learning_rate, but no agent learns here: leave it out",
         ),
         ("tiny", {"left_0": {"temperature": -1.0}}, "agent 'left_0': temperature is"),
     ],

@@ -72,7 +72,7 @@ def test_kl_is_to_the_weights_at_the_start_after_resuming_too(name, make, tmp_pa
     """A policy that has been trained since would be compared with itself."""
     player = make()
     folder = saved(tmp_path, an_engine(name, player, kl=0.1))
-    with pytest.raises(CheckpointError, match="the weights that the run started from"):
+    with pytest.raises(CheckpointError, match="has other starting weights than this run had"):
         checkpoints.load(folder, an_engine(name, player, kl=0.1))
     untrained = make()
     resumed = an_engine(name, untrained, kl=0.1)

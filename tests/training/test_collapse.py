@@ -42,8 +42,8 @@ FALLING = rows_of((12, 0.2, {}), (12, 0.6, {}), (30, 0.1, {"entropy": 0.01, "inv
 def test_it_is_said_once_with_what_changed():
     (text,), _ = warned(FALLING)
     assert text.startswith(
-        "the return is falling: 0.292 in iterations 23 to 32, entropy 0.11, 72% of the answers refused; "
-        "it was 0.704 in iterations 13 to 22, entropy 0.5, 0% of the answers refused."
+        "the return is falling: 0.292 in iterations 23 to 32, entropy 0.11, 72% of the actions refused; "
+        "it was 0.704 in iterations 13 to 22, entropy 0.5, 0% of the actions refused."
     )
 
 
@@ -114,7 +114,7 @@ ATTACK = moving(60, (0.2, 0.8), (0.5, 0.1))
 def test_a_return_that_rises_while_success_falls_is_said_once():
     (text,), _ = warned(ATTACK, kind=RewardAttackWarning)
     assert text.startswith("the return rises while success falls: return 0.")
-    assert "The reward pays for something else than solving the task" in text
+    assert "The reward can be obtained without solving the task" in text
     assert warned(ATTACK, warns=False, kind=RewardAttackWarning)[0] == []
     assert warned(ATTACK[15:], before=ATTACK[:15], kind=RewardAttackWarning)[0] == [text]
 

@@ -109,7 +109,7 @@ def test_failed_answers_are_counted_and_noted(unsteady):
     result = llmzoo.evaluate(Parity, unsteady(good=(0, 1, 3)), tasks=4)
     assert (result.answers, result.answers_failed, result.refused) == (4, 1, 0)
     assert [note for note in result.notes if "failed" in note] == [
-        "1 of 4 answers are empty because the call of an endpoint failed: the success rate counts them as wrong"
+        "1 of 4 completions are empty because the call of an endpoint failed: the success rate counts them as wrong"
     ]
     steady = llmzoo.evaluate("sudoku_v0", "expert", tasks=2)
     assert steady.to_dict()["answers_failed"] == 0

@@ -286,7 +286,7 @@ def test_a_small_source_is_played_to_its_end(tmp_path):
     (note,) = result.notes
     assert note.startswith(
         "the all split of this source has 2 tasks, too few to compare learners: "
-        "the 95% interval [34.2%, 100.0%] of the 2 played is all there is"
+        "the 95% interval of the 2 tasks played is [34.2%, 100.0%]"
     )
     assert result.to_dict()["notes"] == [note]
 
@@ -334,13 +334,13 @@ def test_the_command_line_says_that_a_sample_is_small(capsys):
     printed = capsys.readouterr()
     assert json.loads(printed.out)["tasks"] == 3
     (note,) = json.loads(printed.out)["notes"]
-    assert "has 3 tasks, too few to compare learners: the 95% interval [43.9%, 100.0%]" in note
+    assert (
+        "has 3 tasks, too few to compare learners: the 95% interval of the 3 tasks played is [43.9%, 100.0%]"
+        in note
+    )
     assert printed.err.splitlines() == [f"note: {note}"]
     assert main(argv.split()) == 0
-    assert (
-        "the 95% interval [43.9%, 100.0%] of the 3 played is all there is"
-        in capsys.readouterr().err
-    )
+    assert "the 95% interval of the 3 tasks played is [43.9%, 100.0%]" in capsys.readouterr().err
 
 
 def test_no_tasks_are_refused():
@@ -444,7 +444,7 @@ def test_agents_of_one_name_share_a_policy():
     assert agents["proposer_0"] is agents["planner_1"]
 
 
-TAKEN = "a policy is a name, a path, a function"
+TAKEN = "a policy must be a name, a path, a function"
 
 
 @pytest.mark.parametrize(
@@ -464,7 +464,7 @@ def test_what_is_no_policy_is_refused(policy, said):
 
 
 def test_an_environment_object_is_refused(tmp_path):
-    message = "an environment is an id or a function that makes an AEC environment, got"
+    message = "an environment must be an id or a function that makes an AEC environment, got"
     env, other = llmzoo.make("tic_tac_toe_v0"), llmzoo.parallel("tic_tac_toe_v0")
     for given in (env, other, 7, lambda: other):
         with pytest.raises(ConfigError, match=message):

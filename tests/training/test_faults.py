@@ -60,7 +60,7 @@ def test_the_flat_agent_is_named_once_after_a_whole_window():
     assert warned([flat] * 2) == []
     (said,) = warned([flat] * 9)
     assert said.startswith("a_0 has learned nothing in 3 iterations")
-    assert "They earn 0.3 on average" in said
+    assert "Their mean return is 0.3" in said
     assert warned([flat] * 9, agents=["b_1"]) == []
 
 
@@ -94,9 +94,9 @@ def test_rounding_is_no_difference_and_an_advantage_without_differences_is_one()
 @pytest.mark.parametrize(
     ("result", "reason"),
     [
-        (iteration(group([0.0, 0.0])), "No reward was paid at all"),
-        (iteration(group([0.0, 0.0]), total=0.5), "an episode pays the agent 0.5"),
-        (iteration(group([0.2, 0.2], texts=["x", "x"])), "the same text: raise the temperature"),
+        (iteration(group([0.0, 0.0])), "All rewards were 0"),
+        (iteration(group([0.0, 0.0]), total=0.5), "mean episode return is 0.5"),
+        (iteration(group([0.2, 0.2], texts=["x", "x"])), "identical: raise the temperature"),
         (
             iteration(group([-0.1, -0.1], infos=[{"error": "malformed: no box"}] * 2)),
             "refused (the last: 'malformed: no box')",

@@ -173,7 +173,7 @@ def test_a_game_whose_sum_is_not_zero_is_won_by_the_larger_return():
 def test_where_all_are_paid_alike_every_game_is_a_draw(tmp_path):
     result = league("tiny_hanabi_v0", ["expert", "noisy_expert"], out=tmp_path, deals=4)
     assert {player.drawn for player in result.players} == {8}
-    assert any("paid alike" in note for note in result.notes)
+    assert any("same rewards" in note for note in result.notes)
 
 
 @pytest.mark.slow
@@ -343,10 +343,10 @@ def test_a_killed_league_goes_on(run, tmp_path):
     ("env", "names", "options", "match"),
     [
         (KUHN, ["expert"], {}, "at least two players"),
-        (KUHN, [], {}, "at least two players, and this is nobody"),
+        (KUHN, [], {}, "at least two players, got nobody"),
         (KUHN, {"one": "expert"}, {}, "at least two"),
         (KUHN, ["expert", "expert"], {}, "expert is given twice"),
-        (KUHN, ["expert", "human"], {}, "without people"),
+        (KUHN, ["expert", "human"], {}, "cannot include people"),
         (KUHN, ["expert", "noisy_expert"], {"deals": 1}, "deals must be at least 2"),
         (KUHN, ["expert", "noisy_expert"], {"device": "cpu"}, "device would have no effect"),
         (KUHN, {"a": "expert", "b": "noisy_expert"}, {"device": "cpu"}, "device are for names"),
@@ -372,7 +372,7 @@ def test_a_run_that_did_not_train_every_agent_is_refused(run, tmp_path):
 
 @pytest.mark.slow
 def test_folders_of_something_else_are_refused(run, tmp_path):
-    with pytest.raises(ConfigError, match="the folder of a run: choose another one"):
+    with pytest.raises(ConfigError, match="is a run folder: choose another one"):
         league(KUHN, SCRIPTED, out=run, deals=2)
     league(KUHN, SCRIPTED, out=tmp_path, deals=2)
     with pytest.raises(CheckpointError, match=r"deals=2 \(now 3\): choose another folder"):
@@ -396,10 +396,10 @@ def test_what_is_no_result_of_a_league(tmp_path, change):
     result = league(KUHN, ["expert", "noisy_expert"], out=tmp_path, deals=2)
     row = json.loads(json.dumps(result.to_dict()))
     assert League.from_dict(row) == result
-    with pytest.raises(CheckpointError, match="no result of a league"):
+    with pytest.raises(CheckpointError, match="not the result of a league"):
         League.from_dict({**row, **change})
     row["players"][0]["rating"] = float("nan")
-    with pytest.raises(CheckpointError, match="is no number"):
+    with pytest.raises(CheckpointError, match="is not a number"):
         League.from_dict(row)
 
 

@@ -213,18 +213,18 @@ def test_agents_of_one_model_have_their_own_sampling(loaded):
 @pytest.mark.parametrize(
     ("mapping", "args", "model_args", "said"),
     [
-        ({"a": "one"}, {}, {}, "names no model for b, c: name one, or set policy"),
+        ({"a": "one"}, {}, {}, "has no model for b, c: name one, or set policy"),
         ({**TWO, "d": "one"}, {}, {}, "unknown agent 'd'"),
-        (TWO, {"c": {"policy": "expert"}}, {}, "'c' has a model in policies and a policy"),
-        (TWO, {"a": {"frozen": True}}, {}, "a cannot be frozen while others learn"),
+        (TWO, {"c": {"policy": "expert"}}, {}, "'c' has both a model in policies and a policy"),
+        (TWO, {"a": {"frozen": True}}, {}, "a cannot be frozen, because other agents"),
         (TWO, {"a": {"learning_rate": 0.1}}, {}, "'a' shares its weights"),
         (TWO, {}, {"three": {}}, "unknown model of agents 'three'"),
         (TWO, {}, {"one": {"forms": "lora"}}, "Did you mean 'form'"),
-        (TWO, {}, {"one": {"form": "half"}}, "model 'one': form is full or lora, got 'half'"),
-        (TWO, {}, {"one": "lora"}, "model 'one' has settings by name"),
+        (TWO, {}, {"one": {"form": "half"}}, "model 'one': form must be full or lora, got 'half'"),
+        (TWO, {}, {"one": "lora"}, "model_args of 'one' must be a mapping"),
         (TWO, {}, {"one": {"model": "expert"}}, "model='expert' cannot learn"),
         ({**TWO, "a": "c"}, {}, {}, "'c' has the name of an agent that it does not play"),
-        ({**TWO, "a": "x/y"}, {}, {}, "'x/y' would name a folder of weights"),
+        ({**TWO, "a": "x/y"}, {}, {}, "'x/y' cannot name a folder of weights"),
         ("shared", {}, {"policy": {"form": "lora"}}, "let policies map agents to names"),
     ],
 )
@@ -383,7 +383,7 @@ def test_an_endpoint_plays_an_agent_with_its_settings(loaded, monkeypatch):
     [
         ("shred", {}, "'separate' or one of a, b, c; got 'shred'"),
         ("shared", {"a": {"learning_rate": 0.1}}, "'separate' or 'lora'"),
-        ("shared", {"a": {"frozen": True}}, "a cannot be frozen .*'separate' or 'lora'"),
+        ("shared", {"a": {"frozen": True}}, "a cannot be frozen, .*'separate' or 'lora'"),
         ("separate", {agent: {"frozen": True} for agent in AGENTS}, "no trainable agent"),
         ("shared", {agent: {"policy": "random"} for agent in AGENTS}, "no trainable agent"),
         ("a", {"a": {"frozen": True}}, "no trainable agent"),
@@ -393,13 +393,17 @@ def test_an_endpoint_plays_an_agent_with_its_settings(loaded, monkeypatch):
             "no trainable agent: .*a: noisy_expert, b: expert",
         ),
         ("a", {"b": {"policy": "tiny"}}, "set frozen for 'b', or use policies='separate'"),
-        ("a", {"b": {"temperature": 0.5}}, "'expert', which does not sample: temperature"),
+        (
+            "a",
+            {"b": {"temperature": 0.5}},
+            "'expert', which does not sample: leave out temperature",
+        ),
         ("a", {"b": {"learning_rate": 0.5}}, r"does not learn \('expert' plays it\)"),
         ("lora", {"b": {"learning_rate": 0.5, "frozen": True}}, r"does not learn \(it is frozen\)"),
         (
             "lora",
             {"b": {"policy": "expert", "stop": ["x"], "top_k": 1}},
-            "top_k, stop would have no effect",
+            "leave out top_k, stop",
         ),
         ("separate", {"b": {"policy": 7}}, "agent 'b': policy must be a text, got 7"),
         ("separate", {"b": {"frozen": "yes"}}, "frozen must be true or false"),
@@ -407,13 +411,13 @@ def test_an_endpoint_plays_an_agent_with_its_settings(loaded, monkeypatch):
         ("separate", {"b": {"temperature": "1e-3"}}, "temperature must be a number"),
         ("separate", {"b": {"top_k": 1.5}}, "top_k must be a whole number"),
         ("separate", {"b": {"stop": "END"}}, "stop must be a list of texts, got 'END'"),
-        ("separate", {"b": {"stop": ["x", ""]}}, "none of them empty"),
-        ("separate", {"b": {"stop": [3]}}, "stop must be a list of texts"),
+        ("separate", {"b": {"stop": ["x", ""]}}, "non-empty texts"),
+        ("separate", {"b": {"stop": [3]}}, "stop must be a list of non-empty texts"),
         ("separate", {"b": {"temperature": 0}}, "agent 'b': temperature is 0.0001 to 100"),
         ("separate", {"b": {"top_p": 1.5}}, "agent 'b': top_p"),
         ("separate", {"b": {"learning_rate": -1.0}}, "learning_rate must be above 0"),
         ("separate", {"b": {"learning_rate": float("nan")}}, "learning_rate must be above 0"),
-        ("separate", {"b": "expert"}, "agent 'b' has settings by name"),
+        ("separate", {"b": "expert"}, "agent_args of 'b' must be a mapping"),
     ],
 )
 def test_what_cannot_be_had(loaded, arrangement, args, said):
@@ -592,12 +596,12 @@ def test_a_run_of_one_agent_keeps_the_others(folders, tmp_path):
     agents = load_run_policies(run, AGENTS)
     assert [agents[a].name for a in "ac"] == ["expert", "expert"]
     assert same(weights(agents["b"]), saved(run, "b"))
-    with pytest.raises(ConfigError, match="trained the agent 'b'; here the agents are x"):
+    with pytest.raises(ConfigError, match="trained the agent 'b', but the agents here are x"):
         load_run_policies(run, ["x"])
 
 
 def test_agents_that_a_run_lacks(apart):
-    with pytest.raises(ConfigError, match="trained a, b; it has no policy for c"):
+    with pytest.raises(ConfigError, match="trained a, b, and has no policy for c"):
         load_run_policies(apart, AGENTS)
 
 
@@ -637,7 +641,7 @@ def test_a_lora_run_with_a_frozen_agent(loaded, folders, tmp_path):
         ({}, ["the agents play against each other, so the default is kl: 0.2 (docs/leagues.md)"]),
         (
             {"learner_args": {"kl": 0.0}},
-            ["the agents play against each other, and nothing holds them"],
+            ["the agents play against each other, and nothing keeps them"],
         ),
         ({"learner_args": {"kl": 0.2}}, []),
         (
@@ -651,7 +655,7 @@ def test_a_lora_run_with_a_frozen_agent(loaded, folders, tmp_path):
         ({"learner": "sft"}, []),
         (
             {"learner": "grpo", "env": "sudoku_v0", "policies": "separate"},
-            ["one agent plays, planner_0"],
+            ["there is only one agent, planner_0"],
         ),
     ],
 )
@@ -712,7 +716,7 @@ def test_a_learner_given_as_an_object_keeps_its_options(tmp_path):
             MAGRPO(), "kuhn_poker_v0", tmp_path / "run", False, None, {"model": "tiny"}, opened
         )
     assert setup.learner.config.kl == 0
-    assert "nothing holds them" in setup.notes[0]
+    assert "nothing keeps them" in setup.notes[0]
 
 
 @pytest.mark.slow

@@ -63,7 +63,7 @@ def test_a_batch_of_prompts_that_are_all_too_long_ends_the_run(learner, tmp_path
     # the room for a prompt is the context of 256 tokens minus 2 of an answer
     said = (
         rf"iteration 1: every prompt of 'writer_0' was too long.* the longest has {TOKENS} tokens"
-        r".*at most 254: .*context of 256 .*max_new_tokens=2.*lower max_new_tokens"
+        r".*at most 254 tokens: .*context of 256 .*max_new_tokens=2.*Lower max_new_tokens"
     )
     with pytest.raises(ConfigError, match=f"(?s){said}"):
         trained(learner, Long, tmp_path / "run", **options)

@@ -158,7 +158,7 @@ def test_a_state_that_no_run_has_written_is_refused(run, small_model, change):
 def test_an_evaluation_of_another_form_does_not_count_as_one(run, small_model, text):
     (run / "before.json").write_text(text)
     with pytest.raises(
-        CheckpointError, match=r"before\.json or after\.json does not hold an evaluation"
+        CheckpointError, match=r"before\.json or after\.json does not contain an evaluation"
     ):
         resume(run, small_model)
 
@@ -204,7 +204,9 @@ class Named(Parity):
 def test_no_name_of_an_agent_leaves_the_run_folder(tmp_path, small_model, name, agents):
     agent = "writer_0" if agents == "mapped" else name
     arrangement = {"writer_0": name} if agents == "mapped" else agents
-    with pytest.raises(ConfigError, match="would name a folder of weights, and a name has 1 to 64"):
+    with pytest.raises(
+        ConfigError, match="cannot name a folder of weights, because a name has 1 to 64"
+    ):
         fit(
             "magrpo",
             partial(Named, agent),
@@ -233,7 +235,7 @@ def test_a_run_starts_no_agent_from_a_place_outside_its_checkpoint(run, small_mo
         ({"temperature": None}, "lacks temperature"),
         ({"temperature": "hot"}, "cannot be used"),
         ({"top_p": -1}, "cannot be used"),
-        ({"max_new_tokens": "1e9"}, "max_new_tokens is a whole number"),
+        ({"max_new_tokens": "1e9"}, "max_new_tokens must be a whole number"),
     ],
 )
 def test_a_run_with_settings_of_another_form_does_not_play(run, change, said):
@@ -419,7 +421,7 @@ def process(tmp_path, small_model):
 def test_one_process_at_a_time_and_none_that_was_killed(tmp_path, small_model, process):
     run = tmp_path / "run"
     first = process(run, "new")
-    with pytest.raises(CheckpointError, match=f"is being written by process {first.pid} on "):
+    with pytest.raises(CheckpointError, match=f"is in use by process {first.pid} on "):
         train(run, "no such model", resume=True)  # before anything is loaded
     first.send_signal(signal.SIGKILL)
     first.wait()
@@ -441,7 +443,7 @@ def test_one_process_at_a_time_and_none_that_was_killed(tmp_path, small_model, p
 def test_a_new_run_is_refused_too_while_one_starts(tmp_path, small_model):
     with (
         run_folder.locked(tmp_path / "run", resume=False),
-        pytest.raises(CheckpointError, match=f"being written by process {os.getpid()} on"),
+        pytest.raises(CheckpointError, match=f"in use by process {os.getpid()} on"),
     ):
         train(tmp_path / "run", small_model)
     train(tmp_path / "run", small_model, steps=1)

@@ -65,8 +65,8 @@ def at(**solved):
             evaluated(85, 88),
             (
                 "Sampled success rose by 60.0 points; greedy success did not change.",
-                "The starting model reaches 87.0% at temperature 0.3: this gain is explained by "
-                "sampling less randomly.",
+                "The starting model reaches 87.0% at temperature 0.3: less random sampling "
+                "explains this gain.",
             ),
         ),
         (  # five tasks more are within chance: p = .0625
@@ -74,8 +74,8 @@ def at(**solved):
             evaluated(80, 84),
             (
                 "Sampled success rose by 60.0 points; greedy success fell by 6.0 points.",
-                "The starting model reaches 75.0% at temperature 0.1: this gain is explained by "
-                "sampling less randomly.",
+                "The starting model reaches 75.0% at temperature 0.1: less random sampling "
+                "explains this gain.",
             ),
         ),
         (
@@ -84,7 +84,7 @@ def at(**solved):
             (
                 "Sampled success rose by 50.0 points; greedy success rose by 78.0 points.",
                 "The starting model reaches 12.0% at temperature 0.1, the trained model 52.0% on the "
-                "same 100 tasks: sampling less randomly explains 20% of the gain.",
+                "same 100 tasks: less random sampling explains 20% of the gain.",
             ),
         ),
         (  # colder is worse than the start: it explains nothing
@@ -93,7 +93,7 @@ def at(**solved):
             (
                 "Sampled success rose by 40.0 points; greedy success rose by 40.0 points.",
                 "The starting model reaches 15.0% at temperature 0.3, the trained model 60.0% on the "
-                "same 100 tasks: sampling less randomly explains 0% of the gain.",
+                "same 100 tasks: less random sampling explains 0% of the gain.",
             ),
         ),
         (  # nothing to explain
@@ -127,7 +127,7 @@ def test_the_control_is_compared_on_its_own_tasks():
     before = evaluated(10, 50, lower_temperatures={"0.3": control})
     assert findings(before, evaluated(50, 50))[1] == (
         "The starting model reaches 60.0% at temperature 0.3, the trained model 100.0% on the same 50 "
-        "tasks: sampling less randomly explains 50% of the gain."  # (60 - 20) / (100 - 20)
+        "tasks: less random sampling explains 50% of the gain."  # (60 - 20) / (100 - 20)
     )
 
 
@@ -151,7 +151,7 @@ def paid(solved, each):
     ],
 )
 def test_a_return_that_rises_while_success_falls_is_named(before, after, attacked):
-    named = [text for text in findings(before, after) if "pays for something else" in text]
+    named = [text for text in findings(before, after) if "without solving the task" in text]
     assert len(named) == attacked
     if attacked:
         assert named[0].startswith("The mean return rose from 0.4 to 0.7 while success fell")

@@ -1,1 +1,1 @@
-"""The options of every learner, as dataclasses that are read without importing torch."""
+"""The options of every learner, as dataclasses that can be imported without torch."""

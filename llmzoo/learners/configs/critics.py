@@ -17,7 +17,7 @@ CriticForm = Literal["separate", "value_head"]
 class ActorCriticConfig(SurrogateConfig):
     """Options of every learner with a critic."""
 
-    gamma: float = 1.0  # discount per turn of the agent itself
+    gamma: float = 1.0  # discount per turn of this agent
     lam: float = 0.95  # lambda of GAE: 0 is the one-step TD error, 1 the full return
     time_limit: TimeLimit = "auto"  # value at the end of a truncated episode
     values: Literal["turn", "token"] = "turn"  # one value per prompt, or one before each token
@@ -25,8 +25,8 @@ class ActorCriticConfig(SurrogateConfig):
     critic_model: str | None = None  # folder or hub id of a separate critic; None: the actor's
     critic_learning_rate: float | None = None  # None: the actor's rate, or 1e-3 for a head
     value_weight: float = 0.5  # weight of a head's loss, added to the actor's loss
-    value_clip: float | None = 0.2  # largest change of a value from its value during sampling
-    whiten: bool = True  # standardise advantages over a batch's turns, or its tokens
+    value_clip: float | None = 0.2  # clipping range of a value's change in one update
+    whiten: bool = True  # standardise advantages over a batch's turns, or tokens
     target_kl: float | None = None  # stop training on a batch above this KL per token
 
     self_play: ClassVar[Mapping[str, Any]] = {"kl": 0.5}
@@ -42,7 +42,7 @@ class ActorCriticConfig(SurrogateConfig):
             if value is not None and value <= 0:
                 raise ConfigError(f"{name} must be above 0 or None, got {value}")
         if self.critic == "value_head" and self.critic_model is not None:
-            raise ConfigError("critic_model has no effect beside critic='value_head'")
+            raise ConfigError("critic_model has no effect with critic='value_head'")
         if self.target_kl is not None and self.clip is None:
             raise ConfigError("target_kl requires clip to be set")
         if self.value_weight < 0:
@@ -51,7 +51,7 @@ class ActorCriticConfig(SurrogateConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IACConfig(ActorCriticConfig):
-    """One step ahead, one pass, plain gradients."""
+    """One-step advantages, one pass over each batch, and no clipping or whitening."""
 
     lam: float = 0.0
     value_clip: float | None = None
@@ -60,15 +60,15 @@ class IACConfig(ActorCriticConfig):
     def __post_init__(self) -> None:
         ActorCriticConfig.__post_init__(self)
         if self.lam != 0.0:
-            raise ConfigError("lam is 0: one step ahead is what this learner is; ippo has GAE")
+            raise ConfigError("lam must be 0 for a one-step learner: use ippo for GAE")
 
 
 def check_central(config: ActorCriticConfig) -> None:
-    """Refuse options that a critic of the global state cannot use."""
+    """Reject options that a critic of the global state cannot use."""
     if config.critic != "separate":
-        raise ConfigError("a central critic is a model of its own: critic is 'separate'")
+        raise ConfigError("a central critic is a separate model: set critic='separate'")
     if config.values != "turn":
-        raise ConfigError("a central critic judges states, of which a turn has one: values='turn'")
+        raise ConfigError("a central critic predicts one value per state: set values='turn'")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ class IPPOConfig(ActorCriticConfig):
     """PPO's usual settings: clip 0.2, GAE with lambda 0.95, four passes, clipped values.
 
     Small models use half the learning rate of other learners, because each batch has four updates.
-    On sudoku 1e-4 ends 7 to 22 points above 3e-4
+    On sudoku, success with 1e-4 ends 7 to 22 points higher than with 3e-4
     (docs/results/archive/learners_by_environments.md, learning rates).
     """
 
@@ -97,7 +97,7 @@ class IPPOConfig(ActorCriticConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MAPPOConfig(IPPOConfig):
-    """IPPO's settings; the critic is always a model of its own and judges turns."""
+    """IPPO's settings; the critic is always a separate model and predicts one value per turn."""
 
     def __post_init__(self) -> None:
         IPPOConfig.__post_init__(self)

@@ -10,16 +10,17 @@ import numpy as np
 
 from llmzoo.errors import ConfigError
 
-SMALL_MODEL_PARAMETERS = 10_000_000  # smaller models need a far higher learning rate
-DEFAULT_UPDATE_KL = 0.001  # nats per token: the limit for a model for which that rate was not tuned
+SMALL_MODEL_PARAMETERS = 10_000_000  # smaller models need a much higher learning rate
+DEFAULT_UPDATE_KL = 0.001  # nats per token: the limit for a small model without a known rate
 
 
 def update_kl_limit(max_update_kl: float | None, parameters: int, *, known_rate: bool) -> float:
-    """The option ``max_update_kl`` as a number; without one, its default (infinity: no bound).
+    """The option ``max_update_kl`` as a number, or its default if it is None (infinity: no bound).
 
-    The default rate of small models was found on the embedded one. On a task that another model has just begun
-    to solve, updates at this rate can undo everything, so they are bounded (docs/results/archive/weak_starts.md).
-    ``known_rate``: it was chosen, or the model is the embedded one or began as it.
+    The default rate of small models was tuned on the embedded model. On a task that another model has just
+    begun to solve, updates at this rate can undo everything, so they are bounded
+    (docs/results/archive/weak_starts.md). ``known_rate``: the rate was set by the user, or the model is the
+    embedded one or was trained from it.
     """
     if max_update_kl is not None:
         return max_update_kl
@@ -42,7 +43,7 @@ class OptimizerConfig:
     weight_decay: float = 0.0  # AdamW's weight decay
     max_grad_norm: float = 1.0  # gradient-norm clipping threshold
 
-    # defaults for the full weights of a model, and for an adapter of it
+    # default rates for the full weights of a model, and for an adapter on it
     rates: ClassVar[tuple[float, float]] = (1e-6, 1e-5)
     rates_of_small: ClassVar[tuple[float, float]] = (2e-4, 2e-3)
 
@@ -52,26 +53,28 @@ class OptimizerConfig:
         if not 0.0 <= self.adam_beta1 < 1.0:
             raise ConfigError(f"adam_beta1 must be in [0, 1), got {self.adam_beta1}")
         if self.warmup < 0 or self.weight_decay < 0 or self.max_grad_norm <= 0:
-            raise ConfigError("warmup and weight_decay are at least 0, max_grad_norm is above 0")
+            raise ConfigError(
+                "warmup and weight_decay must be at least 0, and max_grad_norm above 0"
+            )
 
     def rate_for(self, parameters: int, *, adapter: bool = False) -> float:
         """The configured learning rate, or the default for full weights or for an adapter.
 
-        ``parameters``: of the model, adapters not counted. ``adapter``: an adapter of it is trained.
-        An adapter starts at zero and changes each weight less, so it needs a higher rate: at least
-        ten times that of full weights (Schulman and Thinking Machines Lab, "LoRA Without Regret",
-        2025). A model below 10 million parameters is small.
+        ``parameters``: the number of the model's parameters, without adapters. ``adapter``: an
+        adapter on it is trained. An adapter starts at zero and changes each weight less, so it
+        needs a higher rate: at least ten times that of full weights (Schulman and Thinking Machines
+        Lab, "LoRA Without Regret", 2025). A model with fewer than 10 million parameters is small.
         """
         if self.learning_rate is not None:
             return self.learning_rate
-        full, of_adapter = (
+        full, adapter_rate = (
             self.rates_of_small if parameters < SMALL_MODEL_PARAMETERS else self.rates
         )
-        return of_adapter if adapter else full
+        return adapter_rate if adapter else full
 
     @classmethod
     def default_rates(cls) -> str:
-        """What ``learning_rate: null`` stands for, in words."""
+        """A description of the default, ``learning_rate: null``."""
         full, adapter, small, small_adapter = (
             np.format_float_scientific(rate, trim="-", exp_digits=1)
             for rate in (*cls.rates, *cls.rates_of_small)
@@ -82,7 +85,7 @@ class OptimizerConfig:
         )
 
     def update_kl_for(self, parameters: int, *, known_rate: bool) -> float:
-        """The largest KL of an update: none, unless learners have the option ``max_update_kl``."""
+        """The largest KL of an update: unlimited for learners without the option ``max_update_kl``."""
         return math.inf
 
     def factor(self, step: int, total: int) -> float:

@@ -13,7 +13,7 @@ from llmzoo.learners.configs.trl_args import check_trl_args
 from llmzoo.learners.preferences import PairChoice
 from llmzoo.names import check_names
 
-# losses of one pair alone, whatever the answers' lengths: a joint answer can take an answer's place
+# losses of a single pair that do not depend on lengths, so a joint completion can replace a completion
 JOINT_LOSS_NAMES = (
     "sigmoid",
     "hinge",
@@ -39,28 +39,30 @@ class LossOptions:
     beta: float = 0.1
     losses: tuple[str, ...] = ("sigmoid",)
     loss_weights: tuple[float, ...] | None = None  # one for each loss; None: all 1
-    label_smoothing: float = 0.0  # how probable it is that a preference is the wrong way round
+    label_smoothing: float = 0.0  # probability that a preference is reversed
     discopop_tau: float = 0.05  # temperature of discopop
-    ld_alpha: float | None = None  # weight of the longer answer's surplus tokens (LD-DPO)
-    f_divergence_type: str = "reverse_kl"  # what holds the policy to the reference
+    ld_alpha: float | None = None  # weight of the longer completion's extra tokens (LD-DPO)
+    f_divergence_type: str = "reverse_kl"  # divergence between policy and reference
     f_alpha_divergence_coef: float = 0.5  # alpha of alpha_divergence
 
     def __post_init__(self) -> None:
         if not self.losses:
-            raise ConfigError(f"loss_type names no loss: one of {', '.join(LOSS_NAMES)}")
+            raise ConfigError(
+                f"loss_type must have at least one of {', '.join(LOSS_NAMES)}, got none"
+            )
         if self.loss_weights is not None and len(self.loss_weights) != len(self.losses):
             raise ConfigError(
-                f"{len(self.loss_weights)} loss_weights for {len(self.losses)} losses"
+                f"loss_weights must have one weight for each of {len(self.losses)} losses, got {len(self.loss_weights)}"
             )
         if self.f_divergence_type not in DIVERGENCES:
             raise UnknownNameError("f_divergence_type", self.f_divergence_type, DIVERGENCES)
         for name in self.losses if self.f_divergence_type != "reverse_kl" else ():
             if name not in _SCORE_LOSSES:
-                raise ConfigError(f"{name} has no f_divergence_type: leave it out")
+                raise ConfigError(f"{name} does not support f_divergence_type: leave it out")
         if self.ld_alpha is not None and not 0.0 <= self.ld_alpha <= 1.0:
             raise ConfigError(f"ld_alpha must be in [0, 1], got {self.ld_alpha}")
         if "exo_pair" in self.losses and not self.label_smoothing > 0:
-            raise ConfigError("exo_pair needs trl_args' label_smoothing above 0, such as 0.001")
+            raise ConfigError("exo_pair needs label_smoothing above 0 in trl_args, such as 0.001")
         if not 0.0 <= self.label_smoothing < (0.5 if "robust" in self.losses else 1.0):
             raise ConfigError(
                 f"label_smoothing must be in [0, 1), and below 0.5 for robust; got "
@@ -75,17 +77,17 @@ _LOSS_OPTION_NAMES = tuple(f.name for f in fields(LossOptions) if f.name not in 
 class PreferenceConfig(RowsConfig):
     """Options of every preference learner; beta and batch size as in the paper (2305.18290)."""
 
-    batch_size: int = 64  # pairs of an optimiser step
-    microbatch_rows: int = 64  # pairs in one forward pass; the rest is accumulated
-    beta: float = 0.1  # how strongly the policy is held to the reference
-    loss_type: str | tuple[str, ...] = "sigmoid"  # TRL's names; trl_args' loss_weights weigh them
+    batch_size: int = 64  # pairs per optimiser step
+    microbatch_rows: int = 64  # pairs per forward pass; gradients are accumulated
+    beta: float = 0.1  # strength of the implicit KL penalty to the reference
+    loss_type: str | tuple[str, ...] = "sigmoid"  # TRL's names; weights: trl_args.loss_weights
     max_update_kl: float | None = None  # largest KL of an update; None: by model (docs/training.md)
-    rounds: int | None = None  # each with a new reference; 0: every iteration, as None in play
-    group_size: int = 4  # K: completions of each prompt
-    gamma: float = 1.0  # discount per turn of the agent's own
-    expand: int | None = 1  # children of a node that become nodes; None: all (the full tree)
-    pairs: PairChoice = "all"  # of a group: best against worst, one at random, or all that differ
-    min_gap: float = 0.0  # least difference of the returns of a pair
+    rounds: int | None = None  # references; 0: one per iteration; None: 0, or 1 with preferences
+    group_size: int = 4  # K: completions per prompt
+    gamma: float = 1.0  # discount per turn of this agent
+    expand: int | None = 1  # children of a node that are expanded; None: all (the full tree)
+    pairs: PairChoice = "all"  # best against worst, one at random, or all that differ
+    min_gap: float = 0.0  # smallest difference between the returns of a pair
 
     allowed_losses: ClassVar[Collection[str]] = LOSS_NAMES
     self_play: ClassVar[Mapping[str, Any]] = {"rounds": 1, "beta": 0.5}
@@ -100,7 +102,7 @@ class PreferenceConfig(RowsConfig):
         if self.rounds is not None and self.rounds < 0:
             raise ConfigError(f"rounds must be at least 0, got {self.rounds}")
         if self.group_size < 2:
-            raise ConfigError(f"a pair needs a group_size of at least 2, got {self.group_size}")
+            raise ConfigError(f"group_size must be at least 2 to form pairs, got {self.group_size}")
         if not 0.0 <= self.gamma <= 1.0:
             raise ConfigError(f"gamma must be in [0, 1], got {self.gamma}")
         if self.pairs not in ("gap", "random", "all"):
@@ -119,7 +121,7 @@ class PreferenceConfig(RowsConfig):
 
     @property
     def is_anchored(self) -> bool:
-        """Whether the reference stays the model that a policy starts from for a while."""
+        """Whether the reference stays fixed over several iterations, starting with the initial policy."""
         return self.round_count > 0
 
     @property
@@ -130,26 +132,26 @@ class PreferenceConfig(RowsConfig):
         return LossOptions(beta=self.beta, losses=names, **given)
 
     def refuse_max_length(self) -> None:
-        """Raise :class:`ConfigError` if answers that a model sampled would be cut off."""
+        """Raise :class:`ConfigError` if completions that a model sampled would be truncated."""
         if self.trl_args.get("max_length") is not None:
-            raise ConfigError("played answers are trained on whole: leave max_length out")
+            raise ConfigError("sampled completions are not truncated: leave max_length out")
 
-    def refuse_unused(self, names: Iterable[str], beside: str) -> None:
+    def refuse_unused(self, names: Iterable[str], context: str) -> None:
         """Raise :class:`ConfigError` for options that are set but have no effect."""
         defaults: dict[str, Any] = {f.name: f.default for f in fields(self)}
         for name in names:
             if getattr(self, name) != defaults[name]:
-                raise ConfigError(f"{name} has no effect beside {beside}")
+                raise ConfigError(f"{name} has no effect {context}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DPOConfig(PreferenceConfig):
     """Options of DPO."""
 
-    mode: Literal["align", "cross"] = "align"  # pair the g-th answers, or try all combinations
-    preferences: str | None = None  # file or hub id of pairs; nothing is played then
-    rows: int = 16  # of preferences, in each iteration
-    order: int = 0  # seed of the order of the rows
+    mode: Literal["align", "cross"] = "align"  # pair the g-th completions, or try all combinations
+    preferences: str | None = None  # file or hub id of pairs, instead of playing episodes
+    rows: int = 16  # preference rows per iteration
+    order: int = 0  # seed for the order of the rows
 
     def __post_init__(self) -> None:
         PreferenceConfig.__post_init__(self)
@@ -158,20 +160,23 @@ class DPOConfig(PreferenceConfig):
         if self.rows < 1:
             raise ConfigError(f"rows must be at least 1, got {self.rows}")
         if self.preferences is None:
-            self.refuse_unused(["rows", "order"], "play: give preferences")
+            self.refuse_unused(["rows", "order"], "without preferences: set preferences")
             self.refuse_max_length()
         else:
             played = ["group_size", "gamma", "expand", "mode", "pairs", "min_gap"]
-            self.refuse_unused(played, "preferences, with which nothing is played")
+            self.refuse_unused(
+                played, "with preferences, because no episodes are played: leave it out"
+            )
 
     def update_kl_for(self, parameters: int, *, known_rate: bool) -> float:
-        """As of others; given preferences have no default, since the estimate needs sampled answers."""
+        """As in other learners, but without a default if ``preferences`` is set: the estimate needs sampled
+        completions."""
         known = known_rate or self.preferences is not None
         return PreferenceConfig.update_kl_for(self, parameters, known_rate=known)
 
     @property
     def round_count(self) -> int:
-        """``rounds``, or its default: fixed preferences keep one reference, as published."""
+        """``rounds``, or its default. With ``preferences`` there is one reference, as published."""
         if self.rounds is not None:
             return self.rounds
         return 0 if self.preferences is None else 1
@@ -179,10 +184,10 @@ class DPOConfig(PreferenceConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MADPOConfig(PreferenceConfig):
-    """Options of multi-agent DPO. Answers are paired in mode align; a batch is of joint pairs."""
+    """Options of multi-agent DPO. Completions are paired in mode align; ``batch_size`` counts joint pairs."""
 
     allowed_losses: ClassVar[Collection[str]] = JOINT_LOSS_NAMES
-    mode: ClassVar[str] = "align"  # a joint answer is the g-th of every agent
+    mode: ClassVar[str] = "align"  # a joint completion is the g-th of every agent
 
     def __post_init__(self) -> None:
         PreferenceConfig.__post_init__(self)

@@ -12,7 +12,7 @@ from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners.configs.optimizer import OptimizerConfig
 from llmzoo.learners.configs.trl_args import check_trl_args
 
-SCRIPTED = ("expert", "noisy_expert", "mixed")  # policies that play demonstrations
+SCRIPTED = ("expert", "noisy_expert", "mixed")  # scripted policies that play demonstrations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,14 +20,14 @@ class RowsConfig(OptimizerConfig):
     """Options of every learner that trains on rows."""
 
     epochs: int = 1  # passes over each iteration's rows
-    batch_size: int = 32  # rows of an optimiser step
-    microbatch_rows: int = 256  # rows in a forward pass; gradients are accumulated
+    batch_size: int = 32  # rows per optimiser step
+    microbatch_rows: int = 256  # rows per forward pass; gradients are accumulated
     trl_args: Mapping[str, Any] = field(default_factory=dict)  # further options, named as in TRL
 
     def __post_init__(self) -> None:
         OptimizerConfig.__post_init__(self)
         if self.epochs < 1 or self.batch_size < 1 or self.microbatch_rows < 1:
-            raise ConfigError("epochs, batch_size and microbatch_rows are at least 1")
+            raise ConfigError("epochs, batch_size and microbatch_rows must be at least 1")
         length = self.trl_args.get("max_length")
         if length is not None and length < 2:
             raise ConfigError(f"max_length must be at least 2, got {length}")
@@ -38,10 +38,10 @@ class SFTConfig(RowsConfig):
     """Options of supervised fine-tuning."""
 
     source: str = "expert"  # expert, noisy_expert, mixed, self, or a file, folder or hub id
-    expert_share: float = 0.5  # with source="mixed": share of decisions by the expert
+    expert_share: float = 0.5  # with source="mixed": fraction of decisions by the expert
     min_return: float | None = None  # learn from episodes with at least this return
     success_only: bool = False  # learn from episodes that succeeded
-    top: float | None = None  # learn from the best episodes of an iteration: this share of them
+    top: float | None = None  # learn from this fraction of an iteration's episodes, the best
     mode: Literal["behaviour", "world_model", "mix"] = "behaviour"  # completions or observations
     world_model_weight: float = 1.0  # with mode="mix": world-model rows for each behaviour row
     learning_rate: float | None = None  # None: 2e-5 (2e-4 below 10M parameters), LoRA 10 x that
@@ -66,17 +66,17 @@ class SFTConfig(RowsConfig):
         if self.top is not None and not 0.0 < self.top <= 1.0:
             raise ConfigError(f"top must be above 0 and at most 1, got {self.top}")
         if self.mode not in ("behaviour", "world_model", "mix"):
-            raise ConfigError(f"mode is behaviour, world_model or mix; got {self.mode!r}")
+            raise ConfigError(f"mode must be behaviour, world_model or mix, got {self.mode!r}")
         if not self.world_model_weight > 0:
             raise ConfigError(f"world_model_weight must be above 0, got {self.world_model_weight}")
         if self.mode == "world_model" and self.filters:
             raise ConfigError(
-                "min_return, success_only and top choose what to imitate: they mean nothing with "
-                "mode='world_model'"
+                "min_return, success_only and top select episodes to imitate and have no effect with "
+                "mode='world_model': leave them out"
             )
         if self.source == "self" and self.mode != "world_model" and not self.filters:
             raise ConfigError(
-                "source='self' imitates the model's own best: set top, min_return or success_only"
+                "source='self' imitates the model's best episodes: set top, min_return or success_only"
             )
 
     @property
@@ -85,5 +85,5 @@ class SFTConfig(RowsConfig):
 
     @property
     def plays_episodes(self) -> bool:
-        """Whether episodes are played, rather than read."""
+        """Whether episodes are played rather than read from a file."""
         return self.source in (*SCRIPTED, "self")

@@ -17,7 +17,7 @@ class SurrogateConfig(OptimizerConfig):
     """Options of every policy gradient."""
 
     clip: float | None = None  # clips the ratio to [1 - clip, 1 + clip]; None: no ratio
-    clip_high: float | None = None  # upper clip where it differs from ``clip`` (clip-higher, DAPO)
+    clip_high: float | None = None  # separate upper clip (clip-higher, DAPO)
     dual_clip: float | None = None  # upper limit of the ratio if A < 0, above 1 (dual clip)
     ratio: Literal["token", "sequence"] = "token"  # one ratio per token, or per completion (GSPO)
     importance_cap: float | None = None  # without clip, upper limit of a token's ratio (TIS)
@@ -31,7 +31,7 @@ class SurrogateConfig(OptimizerConfig):
 
     rates: ClassVar[tuple[float, float]] = (1e-6, 1e-4)  # docs/results/archive/smollm2.md
 
-    # defaults where agents that learn play against each other (docs/results/archive/weak_starts.md)
+    # defaults if trained agents play against each other (docs/results/archive/weak_starts.md)
     self_play: ClassVar[Mapping[str, Any]] = {"kl": 0.2}
 
     def __post_init__(self) -> None:
@@ -39,7 +39,7 @@ class SurrogateConfig(OptimizerConfig):
         check_update_kl(self.max_update_kl)
         limit = 1 if self.microbatch_tokens is None else self.microbatch_tokens
         if min(self.epochs, self.minibatches, limit) < 1:
-            raise ConfigError("epochs, minibatches and microbatch_tokens are at least 1")
+            raise ConfigError("epochs, minibatches and microbatch_tokens must be at least 1")
         if self.clip is None:
             if self.epochs > 1 or self.minibatches > 1:
                 raise ConfigError(
@@ -51,7 +51,9 @@ class SurrogateConfig(OptimizerConfig):
             if self.ratio != "token":
                 raise ConfigError("ratio requires clip to be set")
         elif self.importance_cap is not None:
-            raise ConfigError("clip weighs tokens by their ratio already: leave importance_cap out")
+            raise ConfigError(
+                "clip already weights tokens by their ratio: leave importance_cap out"
+            )
         if self.importance_cap is not None and not self.importance_cap > 0:
             raise ConfigError(f"importance_cap must be above 0, got {self.importance_cap}")
         for name in ("clip", "clip_high"):
@@ -69,10 +71,10 @@ class SurrogateConfig(OptimizerConfig):
 
     @property
     def is_anchored(self) -> bool:
-        """Whether something holds a policy to the model that it starts from."""
+        """Whether the loss keeps a policy close to its start, by a KL penalty or an entropy bonus."""
         return bool(self.kl or self.entropy)
 
     @property
     def includes_zero_advantage(self) -> bool:
-        """Whether answers without an advantage have a gradient too."""
+        """Whether completions with advantage 0 have a gradient too."""
         return bool(self.kl or self.entropy)

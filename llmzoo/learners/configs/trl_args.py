@@ -1,4 +1,4 @@
-"""``trl_args``: further options of SFT and DPO, under the names that TRL gives them."""
+"""``trl_args``: further options of SFT and DPO, under TRL's names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from llmzoo.errors import ConfigError, UnknownNameError
 
-# options of TRL's trainers that are refused: why, and their names or what these begin with (``*``)
+# rejected options of TRL's trainers: reason -> names, where ``*`` ends a prefix
 _REFUSED = {
     "the learner's learning_rate sets it": "learning_rate",
     "the learner's weight_decay sets it": "weight_decay",
@@ -26,10 +26,10 @@ _REFUSED = {
     "the run's gradient_checkpointing saves memory": (
         "gradient_checkpointing* activation_* torch_empty_cache_steps"
     ),
-    "the policy's model and tokenizer are trained as they are": (
+    "the policy's model and tokenizer are used unchanged": (
         "model_init_kwargs trust_remote_code chat_template_path eos_token pad_token use_cache"
     ),
-    "the learner makes the rows, from tokens as the policy writes them": (
+    "the learner builds the rows from the policy's own tokens": (
         "dataset_* completion_only_loss assistant_only_loss label_names remove_unused_columns "
         "length_column_name eval_packing"
     ),
@@ -37,7 +37,7 @@ _REFUSED = {
     "the reference's log-probabilities are always computed beforehand": "precompute_ref_*",
     "max_length always keeps the beginning, so leave it out": "truncation_mode",
     "training has no dropout, so leave it out": "disable_dropout",
-    "the learner does not offer it; train TRL's own trainer on rows of llmzoo collect": (
+    "the learner does not support it; use TRL's own trainer on rows from llmzoo collect": (
         "neftune_noise_alpha label_smoothing_factor router_aux_loss_coef use_weighting"
     ),
     "the run keeps its own checkpoints, evaluations and records": (
@@ -58,8 +58,8 @@ _REFUSED = {
 def check_trl_args(trl_args: Mapping[str, Any], offered: Collection[str]) -> None:
     """Raise for options that are not ``offered``.
 
-    Raises :class:`ConfigError` for an option of TRL's that is set elsewhere or left out on purpose,
-    with what to do instead, and :class:`UnknownNameError` for any other name.
+    Raises :class:`ConfigError` for an option of TRL's that is set elsewhere or deliberately
+    unsupported, with what to do instead, and :class:`UnknownNameError` for any other name.
     """
     for name in trl_args:
         if name in offered:
@@ -71,7 +71,7 @@ def check_trl_args(trl_args: Mapping[str, Any], offered: Collection[str]) -> Non
 
 
 def _refusal_reason(name: str) -> str | None:
-    """Why TRL's option ``name`` is refused; None for a name that is not known."""
+    """Why TRL's option ``name`` is rejected; None for an unknown name."""
     for reason, options in _REFUSED.items():
         for option in options.split():
             if name == option or (option.endswith("*") and name.startswith(option[:-1])):

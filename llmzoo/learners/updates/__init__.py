@@ -1,1 +1,1 @@
-"""Updates: from what was played to changed weights, with all the state that this takes."""
+"""Updates: they train on a batch, and hold all the state that this requires."""

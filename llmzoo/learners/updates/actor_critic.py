@@ -1,4 +1,4 @@
-"""Learning from episodes: values, generalised advantages, passes of actors and critics."""
+"""Updates from episodes: values, generalised advantages, training of actors and critics."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class ActorCriticUpdater(PolicyGradientUpdater):
     def score_turns(
         self, critic: ModelCritic | HeadCritic, trajectories: Sequence[AgentTrajectory]
     ) -> list[ScoredTurn]:
-        """Every turn with its advantage, before whitening, and the target of its value."""
+        """All turns with their advantages, before whitening, and their value targets."""
         config = self.config
         turns: list[Turn] = [turn for trajectory in trajectories for turn in trajectory.turns]
         values = iter(critic.values(turns) if turns else [])
@@ -124,7 +124,7 @@ class ActorCriticUpdater(PolicyGradientUpdater):
             "advantage_std": float(flat.std(correction=0)),
             **explained_variances(items),
         }
-        if config.whiten and len(flat) > 1:  # one alone would be 0, and never teach anything
+        if config.whiten and len(flat) > 1:  # a single advantage would become 0
             items = _with_advantages(items, whiten(flat))
         self.used += items
         critic = self.critics.get(name)
@@ -175,11 +175,11 @@ class ActorCriticUpdater(PolicyGradientUpdater):
 
 
 def _should_bootstrap(trajectory: AgentTrajectory, config: ActorCriticConfig) -> bool:
-    """Whether to bootstrap from the critic's value after a chain's last turn.
+    """Whether to bootstrap from the critic's value after a trajectory's last turn.
 
-    Bootstrapping is right if a time limit outside the task cut the episode off (arXiv 1712.00378).
-    A limit that is a rule of the task ends the episode: with bootstrapping, failing would be worth
-    as much as succeeding a little later.
+    Bootstrapping is right if a time limit outside the task truncated the episode (arXiv
+    1712.00378). A limit that is a rule of the task ends the episode: with bootstrapping, failing
+    would be worth as much as succeeding a little later.
     """
     if config.time_limit == "auto":
         return trajectory.cut_off and not trajectory.timed_task
@@ -187,7 +187,7 @@ def _should_bootstrap(trajectory: AgentTrajectory, config: ActorCriticConfig) ->
 
 
 def _with_advantages(items: Sequence[ScoredTurn], flat: Tensor) -> list[ScoredTurn]:
-    """The items with new advantages, which ``flat`` holds in one row."""
+    """The items with new advantages, taken from ``flat``, which concatenates them."""
     sizes = [item.advantages.numel() for item in items]
     return [
         replace(item, advantages=a.view_as(item.advantages))

@@ -74,7 +74,7 @@ def train_on_batch(
     for minibatch in schedule:
         rows = sum(len(c.group.completions) for c in minibatch)
         tokens = sum(len(x.ids) for c in minibatch for x in c.group.completions)
-        # groups with zero advantages add nothing to the gradient, but count in the mean
+        # groups with zero advantages do not change the gradient, but count in the mean
         contributing = [c for c in minibatch if include_zero_advantage or bool(c.advantages.any())]
         step, metrics = optimizer_step(
             optimizers,

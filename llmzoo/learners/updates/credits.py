@@ -1,4 +1,4 @@
-"""Groups with their advantages: what an update learns from, and what a run records of it."""
+"""Groups with their advantages, for updates and for the records of a run."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from llmzoo.records import Batch, Group
 
 @dataclass(frozen=True, slots=True)
 class ScoredGroup:
-    """A group with the advantage of each completion, [K] or one a token, [K, C]."""
+    """A group with the advantages of its completions, [K], or of their tokens, [K, C]."""
 
     group: Group
     advantages: Tensor
 
 
 def keep_sampled(groups: Sequence[Group]) -> list[Group]:
-    """The groups with only the completions that a model sampled; others enter no baseline."""
+    """The groups, restricted to completions that a model sampled; others enter no baseline."""
     kept = []
     for group in groups:
         sampled = [i for i, c in enumerate(group.completions) if c.trainable]
@@ -33,12 +33,12 @@ def completion_advantages(batch: Batch, used: Iterable[ScoredGroup]) -> list[flo
     """The advantage of each of ``batch.completions`` in ``used``, as the loss received it.
 
     Completions are matched by identity, because groups may have been filtered or rebuilt. Per-token
-    advantages are averaged over the answer.
+    advantages are averaged over the completion.
     """
     advantage_of: dict[int, float] = {}
     for credited in used:
         completions, given = credited.group.completions, credited.advantages
-        if given.dim() == 2:  # one a token, and nothing after an answer's last
+        if given.dim() == 2:  # per token, padded after a completion's last token
             rows = zip(given, completions, strict=True)
             given = torch.stack([row[: len(c.ids)].mean() for row, c in rows])
         advantage_of |= zip(map(id, completions), given.tolist(), strict=True)
@@ -48,9 +48,9 @@ def completion_advantages(batch: Batch, used: Iterable[ScoredGroup]) -> list[flo
 def merge_credits(
     batch: Batch, parts: Sequence[tuple[Batch, Sequence[float | None]]]
 ) -> list[float | None]:
-    """The credits of a batch that several updaters learned from, each from a part of it.
+    """The credits of a batch that several updaters trained on, each on a part of it.
 
-    ``parts``: each part, which shares the batch's completions, with its credits.
+    ``parts``: each part with its credits. The parts share the batch's completion objects.
     """
     given = {
         id(completion): advantage

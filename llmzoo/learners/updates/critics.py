@@ -1,4 +1,4 @@
-"""Critics: what turns are worth, and how that is learned."""
+"""Critics: they predict the values of turns, and are trained on targets."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ class ModelCritic:
             known = policy.tokenizer.get_vocab()
             if config.values == "token" and start.tokenizer.get_vocab() != known:
                 raise ConfigError(
-                    f"critic_model {config.critic_model!r} has a different vocabulary than the "
-                    "actor, so it cannot judge tokens: set values='turn'"
+                    f"critic_model {config.critic_model!r} and the actor have different vocabularies, "
+                    "so it cannot evaluate tokens: set values='turn'"
                 )
         self.model = CriticModel.from_policy(
             start,
@@ -82,12 +82,14 @@ class ModelCritic:
             gradient_checkpointing=policy.gradient_checkpointing,
         )
         shard_like(self.model.body, policy.model)
-        self._reader = start  # whose tokenizer cuts what is read into tokens
+        self._reader = start  # its tokenizer encodes the critic's inputs
         if start is not policy:
-            start.model = self.model.body  # the one that was loaded has been copied, and goes
+            start.model = self.model.body  # frees the loaded weights, which have been copied
         self._config, self._central = config, central
         self._output = {a: i if central else 0 for i, a in enumerate(agents)}
-        policy_rate = None if central else policy.learning_rate  # a central one is of all agents
+        policy_rate = (
+            None if central else policy.learning_rate
+        )  # a central critic belongs to no single policy
         self.optimizer = Optimizer(
             self.model.parameters(),
             config,
@@ -100,13 +102,13 @@ class ModelCritic:
 
     @torch.no_grad()
     def values(self, turns: Sequence[Turn]) -> list[Tensor]:
-        """Of each turn, [1] or one before each token, [C]."""
+        """The values of each turn: [1], or [C], one before each token."""
         with gather_weights([self.model.body]):
             return ranks.map_sharded(turns, self._turn_values)
 
     @torch.no_grad()
     def final(self, trajectories: Sequence[AgentTrajectory]) -> list[float]:
-        """Of what each chain's agent reads after its last turn."""
+        """The value of each trajectory's final observation, after its last turn."""
         with gather_weights([self.model.body]):
             return [float(value) for value in ranks.map_sharded(trajectories, self._final_values)]
 
@@ -139,7 +141,7 @@ class ModelCritic:
         return {"value_loss": sum(losses) / len(losses), "value_grad_norm": sum(norms) / len(norms)}
 
     def _loss(self, part: Sequence[ScoredTurn], *, count: int) -> tuple[Tensor, Metrics]:
-        """The part's share of the mean over ``count`` values."""
+        """The microbatch's share of the mean loss over ``count`` values."""
         now = self._values([item.turn for item in part])
         return total_value_loss(now, part, self._config.value_clip) / count, {}
 
@@ -159,7 +161,7 @@ class ModelCritic:
         self.optimizer.load_state_dict(tensor_io.load(folder, f"{name}.critic_optimizer"))
 
     def _values(self, turns: Sequence[Turn]) -> Tensor:
-        """All values of the turns, one after the other."""
+        """The values of all turns, concatenated."""
         texts = [self._text(turn) for turn in turns]
         if self._config.values == "turn":
             outputs = torch.tensor([self._output[t.group.agent] for t in turns])
@@ -194,7 +196,7 @@ class HeadCritic:
 
     @torch.no_grad()
     def values(self, turns: Sequence[Turn]) -> list[Tensor]:
-        """Of each turn, [1] or one before each token, [C]."""
+        """The values of each turn: [1], or [C], one before each token."""
         with gather_weights([self.policy.model]):
             return ranks.map_sharded(
                 turns,
@@ -205,7 +207,7 @@ class HeadCritic:
 
     @torch.no_grad()
     def final(self, trajectories: Sequence[AgentTrajectory]) -> list[float]:
-        """Of what each chain's agent reads after its last turn."""
+        """The value of each trajectory's final observation, after its last turn."""
         with gather_weights([self.policy.model]):
             return [float(value) for value in ranks.map_sharded(trajectories, self._final_values)]
 
@@ -216,7 +218,7 @@ class HeadCritic:
         return list(self.head(hidden).cpu())
 
     def _row_values(self, rows: Sequence[Group], sizes: Sequence[int]) -> list[Tensor]:
-        """The values of groups of one, in their order."""
+        """The values of groups with one completion each, in order."""
         values_of: dict[int, Tensor] = {}
         for agent in dict.fromkeys(group.agent for group in rows):
             indices = [i for i, group in enumerate(rows) if group.agent == agent]
@@ -236,7 +238,7 @@ class HeadCritic:
         return [values_of[i] for i in range(len(rows))]
 
     def total_loss(self, part: Sequence[ScoredTurn], now: Likelihood) -> Tensor:
-        """The value loss summed over the values of a part of a minibatch."""
+        """The value loss, summed over the values of a microbatch."""
         values = self._values(now, [_completion_length(item.turn) for item in part])
         return total_value_loss(values, part, self._config.value_clip)
 
@@ -249,7 +251,7 @@ class HeadCritic:
         self.optimizer.load_state_dict(tensor_io.load(folder, f"{name}.head_optimizer"))
 
     def _values(self, now: Likelihood, lengths: Sequence[int]) -> Tensor:
-        """All values of answers with these lengths, one after the other."""
+        """The values of completions with these lengths, concatenated."""
         assert now.hidden is not None
         if self._config.values == "turn":
             return self.head(now.hidden[:, 0]).squeeze(-1)
@@ -257,7 +259,7 @@ class HeadCritic:
 
 
 def total_value_loss(values: Tensor, items: Sequence[ScoredTurn], clip: float | None) -> Tensor:
-    """The value loss summed over all values of ``items``, of which ``values`` are one row."""
+    """The value loss, summed over all values of ``items``, which ``values`` concatenates."""
     targets = torch.cat([item.targets for item in items]).to(values)
     old = torch.cat([item.old for item in items]).to(values)
     return value_loss(values, targets, old, clip).sum()
@@ -269,7 +271,7 @@ def _encode(reader: TransformersPolicy, text: str, agent: str | None = None) -> 
 
 
 def _completion_length(turn: Turn) -> int:
-    """The number of tokens of a turn's answer."""
+    """The number of tokens in a turn's completion."""
     return len(turn.group.completions[0].ids)
 
 

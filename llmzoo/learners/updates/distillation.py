@@ -1,4 +1,4 @@
-"""An update towards teachers: advantages from their log-probabilities, or the divergence itself."""
+"""Distillation from teachers: advantages from their log-probabilities, or a divergence as the loss."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from llmzoo.records import Batch, Group
 
 
 def log_ratios(logprobs: Sequence[float], teacher: Tensor, discount: float) -> Tensor:
-    """The credit [C] of an answer's tokens: what the teacher's log-probability is above their own.
+    """The credit [C] of a completion's tokens: the teacher's log-probability minus the student's.
 
-    ``logprobs``: as sampled. Each token also gets the credit of the next one, times ``discount``. With
-    0 the policy gradient is that of each token's reverse KL, with 1 that of the whole answer's.
+    ``logprobs``: the student's, as sampled. Each token also gets the credit of the next one, times ``discount``.
+    With 0 the policy gradient is that of each token's reverse KL, with 1 that of the whole completion's.
     """
     credit = teacher - torch.tensor(logprobs, dtype=teacher.dtype)
     for t in range(len(credit) - 2, -1, -1) if discount else ():
@@ -61,7 +61,7 @@ class DistillationUpdater(GroupUpdater):
         return {**metrics, "teacher_divergence": self._mean_divergence}
 
     def _score_groups(self, learner: GroupLearner, groups: Sequence[Group]) -> list[ScoredGroup]:
-        """With one advantage a token, [K, C], for ``reverse_kl``: the reward's and the teacher's."""
+        """For ``reverse_kl``, with one advantage per token, [K, C]: the reward term plus the teacher term."""
         weight = self.config.reward_weight
         judged_by_return = super()._score_groups(learner, groups)
         scored = [ScoredGroup(c.group, weight * c.advantages) for c in judged_by_return]
@@ -99,7 +99,7 @@ class DistillationUpdater(GroupUpdater):
         rows: int,
         tokens: int,
     ) -> tuple[Tensor, Metrics]:
-        """The part's share of the divergence from the teachers, and of the reward's surrogate."""
+        """The microbatch's share of the divergence from the teachers and of the reward's surrogate loss."""
         config = self.config
         groups = [c.group for c in part]
         beta = 0.5 if config.beta is None else config.beta
@@ -113,7 +113,7 @@ class DistillationUpdater(GroupUpdater):
         return loss + (now.divergence * weights).sum(), metrics
 
     def credits(self, batch: Batch) -> list[float | None]:
-        """None for each answer where nothing but the divergence is learned from."""
+        """As in the base class, but None for all completions if the divergence is the only loss."""
         if self.config.loss == "jsd" and not self.config.reward_weight:
             return [None for _ in batch.completions]
         return super().credits(batch)

@@ -1,4 +1,4 @@
-"""Learning from preferences, round by round: each agent by itself (DPO) or all together (MADPO)."""
+"""Training on preferences in rounds: for each agent separately (DPO) or jointly (MADPO)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from llmzoo.records import Batch
 
 @dataclass(frozen=True, slots=True)
 class PairWithReference:
-    """A pair with the reference's log-probabilities [2] of its answers."""
+    """A pair with the reference's log-probabilities [2] of its completions."""
 
     pair: Pair
     reference: Tensor
@@ -54,9 +54,9 @@ class PairWithReference:
 def pair_logps(
     policy: TransformersPolicy, pairs: Sequence[Pair], ld_alpha: float | None = None
 ) -> tuple[Tensor, Likelihood]:
-    """Log-probabilities [M, 2] of the chosen and rejected answers, and the likelihood behind them.
+    """Log-probabilities [M, 2] of the chosen and rejected completions, and the underlying likelihood.
 
-    ``ld_alpha`` weighs the tokens of the longer answer beyond the length of the shorter one
+    ``ld_alpha`` is the weight of the longer completion's tokens beyond the shorter one's length
     (LD-DPO, arXiv 2409.06411).
     """
     now = answers_likelihood(
@@ -79,9 +79,9 @@ def preference_loss(
     batch: Sequence[PairWithReference],
     mean_over: int,
 ) -> tuple[Tensor, Metrics]:
-    """The part's share of the loss of a batch, summed over its pairs and divided by ``mean_over``.
+    """The microbatch's share of the loss of a batch: the sum over its pairs divided by ``mean_over``.
 
-    The metrics, the loss among them, are means over the batch's own pairs.
+    The metrics, including the loss, are means over the batch's own pairs.
     """
     logps, now = pair_logps(policy, [compared.pair for compared in part], options.ld_alpha)
     chosen = now.mask[::2]
@@ -114,16 +114,16 @@ def preference_loss(
 
 
 def starts_round(iteration: int, *, rounds: int, total: int) -> bool:
-    """Whether a round starts with this iteration (from 0) of ``total``; ``rounds`` 0: always."""
+    """Whether a round starts at this iteration (from 0) of ``total``. With ``rounds`` 0, always."""
     if rounds == 0 or iteration == 0:
         return True
     return iteration * rounds // total != (iteration - 1) * rounds // total
 
 
 class PreferenceUpdater(RowsUpdater):
-    """Also holds the reference of each policy, which plays in its place.
+    """Also holds each policy's reference, which plays instead of the policy.
 
-    A subclass has ``learn``.
+    A subclass defines ``learn``.
     """
 
     config: PreferenceConfig
@@ -138,15 +138,15 @@ class PreferenceUpdater(RowsUpdater):
     ):
         if config.round_count > total_steps:
             raise ConfigError(
-                f"{config.round_count} rounds do not fit into {total_steps} steps; rounds=0 starts one "
-                "at each"
+                f"rounds must be at most {total_steps}, the number of steps, got {config.round_count}; rounds=0 "
+                "starts a round at each step"
             )
         super().__init__(config, policies, agent_policies, total_steps=total_steps)
         self.options = config.loss_options
         self.references = {name: RoundReference(policy) for name, policy in self.policies.items()}
 
     def players(self) -> Mapping[str, Policy]:
-        """The policy of each agent, with each policy that learns replaced by its reference."""
+        """The policy of each agent, with each learning policy replaced by its reference."""
         return {
             agent: next(
                 (self.references[n].player for n, p in self.policies.items() if p is policy), policy
@@ -170,7 +170,7 @@ class PreferenceUpdater(RowsUpdater):
         raise NotImplementedError
 
     def logps(self, policy: TransformersPolicy, pairs: Sequence[Pair]) -> Tensor:
-        """Log-probabilities [M, 2] of the pairs' answers, without gradient; each rank does a part."""
+        """Log-probabilities [M, 2] of the pairs' completions, without gradient; each rank computes a part."""
 
         @torch.no_grad()
         def compute(mine: Sequence[Pair]) -> list[Tensor]:
@@ -189,10 +189,10 @@ class PreferenceUpdater(RowsUpdater):
     def preference_step(
         self, name: str, batch: Sequence[PairWithReference], mean_over: int, *, steps: int
     ) -> dict[str, float]:
-        """One of the ``steps`` of a policy's optimiser in an iteration; returns metrics.
+        """One of the ``steps`` optimiser steps of a policy in an iteration; returns metrics.
 
-        A bounded step on fewer than ``batch_size`` pairs is as much shorter, as if the rest of the batch
-        had no gradient: Adam's step is as long for one pair as for many.
+        Adam's step is as long for one pair as for many. So a bounded step on fewer than
+        ``batch_size`` pairs is shortened in proportion, as if the missing pairs had no gradient.
         """
         loss = partial(
             preference_loss,
@@ -227,7 +227,7 @@ class PreferenceUpdater(RowsUpdater):
 
 
 class DPOUpdater(PreferenceUpdater):
-    """Trains each policy on the pairs of its own agents, or on the rows of a preference set."""
+    """Trains each policy on the pairs of its own agents or on the rows of a preference set."""
 
     config: DPOConfig
 
@@ -237,7 +237,7 @@ class DPOUpdater(PreferenceUpdater):
         for policy in self.policies.values():
             if policy.tokenizer.chat_template is None and any(map(is_conversational, self._rows)):
                 raise ConfigError(
-                    f"{config.preferences} holds conversations, but {policy.name} has no chat "
+                    f"{config.preferences} contains conversations, but {policy.name} has no chat "
                     "template: give prompt, chosen and rejected as texts"
                 )
 
@@ -281,13 +281,13 @@ class DPOUpdater(PreferenceUpdater):
 
 
 class MADPOUpdater(PreferenceUpdater):
-    """Trains all policies on pairs of joint answers, a step of all for each batch of them.
+    """Trains all policies on pairs of joint completions, with one step of every policy per batch.
 
-    A joint pair (y, y') of agents s has the margin m = sum over s of m_s, where m_s is the log-ratio
-    (policy over reference) of y_s less that of y'_s, and the loss f(m). Agent s trains on
-    f(m_s + c_s), where c_s, the others' margins as they are before the step, is a constant: the sum
-    of these gradients over the agents is the gradient of f(m), since df/dm_s is f'(m) for each. The
-    loss subtracts the reference's log-probabilities, so c_s is subtracted from these.
+    A joint pair (y, y') of agents s has the margin m = sum over s of m_s, where m_s is the
+    log-ratio (policy over reference) of y_s minus that of y'_s, and the loss f(m). Agent s trains
+    on f(m_s + c_s), where the constant c_s is the margin of the others before the step. The sum of
+    these gradients over the agents is the gradient of f(m), since df/dm_s is f'(m) for each agent.
+    The loss subtracts the reference's log-probabilities, so c_s is subtracted from these.
     """
 
     config: MADPOConfig
@@ -311,7 +311,7 @@ class MADPOUpdater(PreferenceUpdater):
         return metrics
 
     def _joint_step(self, joint: Sequence[JointPair], *, steps: int) -> dict[str, dict[str, float]]:
-        """One optimiser step of every policy that has a part in the joint pairs."""
+        """One optimiser step of every policy that occurs in the joint pairs."""
         parts: dict[str, list[tuple[int, Pair]]] = {name: [] for name in self.policies}
         for number, pairs in enumerate(joint):
             for pair in pairs:
@@ -319,7 +319,7 @@ class MADPOUpdater(PreferenceUpdater):
         parts = {name: part for name, part in parts.items() if part}
         total = torch.zeros(len(joint), 2)
         references, ratios, numbers = {}, {}, {}
-        for name, part in parts.items():  # all before anyone's step
+        for name, part in parts.items():  # all before any policy's step
             mine = [pair for _, pair in part]
             references[name] = self.logps(self.references[name].player, mine)
             ratios[name] = self.logps(self.policies[name], mine) - references[name]

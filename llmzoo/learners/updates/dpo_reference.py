@@ -1,4 +1,4 @@
-"""The frozen policy that a round of DPO plays with and compares with."""
+"""The frozen policy of a round of DPO, which plays and is the reference of the loss."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from llmzoo.policies.transformers import TransformersPolicy
 
 
 class RoundReference:
-    """A snapshot of a policy from the start of a round; ``player`` answers as the policy did then.
+    """A snapshot of a policy from the start of a round; ``player`` is that policy.
 
-    Full weights are copied. Of a LoRA policy only the adapter is copied, and nothing while the
-    adapter still does nothing: the bare base is the reference then.
+    Full weights are copied. For a LoRA policy only the adapter is copied; while the adapter still
+    has no effect, nothing is copied, and the base model without an adapter is the reference.
     """
 
     def __init__(self, policy: TransformersPolicy):
@@ -22,7 +22,7 @@ class RoundReference:
         self.player = _snapshot(policy)
 
     def refresh(self) -> None:
-        """Replace the snapshot by the policy's present weights."""
+        """Replace the snapshot with the policy's current weights."""
         policy, player = self._policy, self.player
         if policy.adapter is None:
             player.model.load_state_dict(policy.model.state_dict())
@@ -41,12 +41,12 @@ class RoundReference:
         self.player.tokens_sampled = 0
 
     def save(self, folder: Path) -> None:
-        """Write the weights into a new folder. The bare base needs none."""
+        """Write the weights into a new folder, unless the reference is the base model."""
         if not self._is_base(self.player):
             self.player.save(folder)
 
     def load(self, folder: Path) -> None:
-        """Restore what :meth:`save` wrote. The policy must have its own weights already."""
+        """Restore what :meth:`save` wrote. The policy's own weights must be restored first."""
         if self._policy.adapter is not None:
             if not folder.is_dir():
                 self.player = self._policy.with_adapter(None)

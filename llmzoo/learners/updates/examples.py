@@ -1,4 +1,4 @@
-"""Examples for supervised learning: prompts and completions as tokens."""
+"""Examples for supervised learning: tokenised prompts and completions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Example:
 
 
 def answer_ids(policy: TransformersPolicy, text: str, agent: str | None = None) -> tuple[int, ...]:
-    """A text's tokens as the policy would sample them, with the end-of-sequence token.
+    """A text's tokens as the policy would sample them, including the end-of-sequence token.
 
     See :meth:`llmzoo.policies.prompts.PromptFormatter.encode_completion`. Raises :class:`ConfigError` for a model
     without such a token.
@@ -37,7 +37,7 @@ def answer_ids(policy: TransformersPolicy, text: str, agent: str | None = None) 
 
 
 def world_model_example(policy: TransformersPolicy, row: Mapping[str, Any]) -> Example:
-    """A prompt of the agent's observation and action, with its next observation to predict."""
+    """An example with the agent's observation and action as the prompt and its next observation as the completion."""
     prompt = WORLD_MODEL_TEMPLATE.format(prompt=row["prompt"], completion=row["completion"])
     agent = row["agent"]
     completion = answer_ids(policy, row["next_observation"], agent)
@@ -45,7 +45,7 @@ def world_model_example(policy: TransformersPolicy, row: Mapping[str, Any]) -> E
 
 
 def sample_examples(examples: Sequence[Example], count: int, rng: random.Random) -> list[Example]:
-    """``count`` random examples. Counts of how often each one is drawn differ by at most 1."""
+    """``count`` random examples. How often each one is sampled differs by at most 1."""
     if not examples:
         return []
     times, rest = divmod(count, len(examples))
@@ -53,7 +53,7 @@ def sample_examples(examples: Sequence[Example], count: int, rng: random.Random)
 
 
 def truncate_examples(examples: Sequence[Example], max_length: int | None) -> list[Example]:
-    """Each example's first ``max_length`` tokens. Examples that lose the completion are dropped."""
+    """Each example's first ``max_length`` tokens. Examples without any completion token left are dropped."""
     if max_length is None:
         return list(examples)
     return [
@@ -64,13 +64,13 @@ def truncate_examples(examples: Sequence[Example], max_length: int | None) -> li
 
 
 def fits_context(policy: TransformersPolicy, example: Example) -> bool:
-    """Whether the prompt is not empty and fits the model's context with its completion."""
+    """Whether the prompt is not empty and fits the model's context together with the completion."""
     limit = _context_length(policy)
     return bool(example.prompt) and (limit is None or _length(example) <= limit)
 
 
 def refuse_too_long(name: str, policy: TransformersPolicy, examples: Sequence[Example]) -> None:
-    """Raise :class:`PromptsTooLongError` because no example of an iteration fits."""
+    """Raise :class:`PromptsTooLongError` because none of an iteration's examples fits."""
     lengths = [_length(example) for example in examples if example.prompt]
     if lengths:
         raise PromptsTooLongError(

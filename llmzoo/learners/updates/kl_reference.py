@@ -1,4 +1,4 @@
-"""Frozen models that an update compares with, such as the starting policies of the option ``kl``."""
+"""Frozen models that an update compares policies with, such as the starting policies of ``kl``."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from llmzoo.policies.transformers import TransformersPolicy
 
 
 class FrozenWeights:
-    """Weights that are not saved: a resumed run must have the same ones.
+    """Weights that are not saved, so a resumed run must have the same ones.
 
-    ``weights``: by name. ``file``: of a checkpoint, for their hashes. ``remedy``: the end of the error
-    where they differ, after the name.
+    ``weights``: by name. ``file``: the checkpoint file of their hashes. ``remedy``: ends the error message
+    if they differ, after the name.
     """
 
     def __init__(self, weights: Mapping[str, Iterable[Tensor]], file: str, remedy: str):
@@ -43,24 +43,24 @@ class FrozenWeights:
 
 
 class StartingPolicies(FrozenWeights):
-    """What the option ``kl`` compares with: a frozen copy of each of ``policies``, by name."""
+    """The references of the option ``kl``: a frozen copy of each of ``policies``, by name."""
 
     def __init__(self, policies: Mapping[str, TransformersPolicy]):
         self._copies = {name: policy.reference() for name, policy in policies.items()}
         super().__init__(
             {name: policy.parameters() for name, policy in policies.items()},
             "starts.json",
-            "is compared by kl with the weights that the run started from, but these differ: resume "
-            "with the same model, before training",
+            "has other starting weights than this run had, and kl compares with these: resume with the "
+            "model that the run started from",
         )
 
     def get(self, name: str) -> TransformersPolicy | None:
-        """The copy of a policy; None without one."""
+        """The copy of a policy, or None."""
         return self._copies.get(name)
 
 
 def hash_weights(weights: Iterable[Tensor]) -> str:
-    """A hash of all bits of the weights, in their order."""
+    """A hash of all bits of the weights, in order."""
     hasher = hashlib.blake2b(digest_size=16)
     for tensor in weights:
         hasher.update(

@@ -1,4 +1,4 @@
-"""Microbatches: divide a minibatch into forward passes that fit into memory, and assign them to the ranks."""
+"""Microbatches: divide a minibatch into forward passes that fit into memory and assign these to ranks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def shard_microbatches(
     """This rank's microbatches, and whether each one counts. ``split`` divides the minibatch.
 
     Every rank gets the same number, because the ranks of a sharded model run it together. A rank with
-    too few microbatches repeats one of another rank, which does not count.
+    too few microbatches runs one of another rank again, which does not count.
     """
     world = ranks.world_size()
     if world == 1:
@@ -52,9 +52,9 @@ def make_microbatches(
     ``loss_key``: maps an agent to a key of its loss. All groups of a microbatch have the same key,
     so that a microbatch is one pass through the model.
 
-    The turns of a conversation are neighbours, and its tokens count once. Otherwise groups are
-    sorted by prompt length, and a prompt counts once for all its completions. A group with too many
-    tokens is split.
+    The turns of a conversation are placed next to each other, and their shared tokens count once.
+    Otherwise groups are sorted by prompt length, and a prompt counts once for all its completions.
+    A group with too many tokens is split.
     """
     by_settings: dict[tuple[Sampling, object], list[ScoredGroup]] = {}
     for c in sorted(scored, key=lambda c: len(c.group.prompt_ids)):
@@ -72,7 +72,7 @@ def make_microbatches(
 def _pack_conversations(
     scored: Sequence[ScoredGroup], microbatch_tokens: int
 ) -> tuple[list[list[ScoredGroup]], list[int]]:
-    """The groups that one pass should read together, and their tokens, in order of the longest prompt."""
+    """The groups that one pass should read together, with their token count, ordered by longest prompt."""
     items = []
     for conversation in _group_by_prefix(scored):
         if conversation[0].group.prompt_ids == conversation[-1].group.prompt_ids:
@@ -89,7 +89,7 @@ def _longest_prompt(scored: Sequence[ScoredGroup]) -> int:
 
 
 def _group_by_prefix(scored: Sequence[ScoredGroup]) -> list[list[ScoredGroup]]:
-    """Lists of groups. Every prompt of a list begins with the whole prompt of its first group."""
+    """Lists of groups. Each prompt in a list begins with the prompt of the first group of that list."""
     conversations: list[list[ScoredGroup]] = []
     for c in sorted(scored, key=lambda c: c.group.prompt_ids):
         first = conversations[-1][0].group.prompt_ids if conversations else None

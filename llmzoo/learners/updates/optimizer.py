@@ -1,4 +1,4 @@
-"""AdamW with a schedule, a bound on the gradient, and a state of named tensors."""
+"""AdamW with a schedule and gradient-norm clipping, whose state is a dictionary of tensors."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ class Optimizer:
         update_kl: float = math.inf,
     ):
         self.parameters = list(parameters)
-        self.steps = 0  # taken so far
-        self.total = total  # at which the schedule ends
+        self.steps = 0  # optimiser steps taken
+        self.total = total  # optimiser steps at the end of the schedule
         self.name, self.update_kl = name, update_kl
         self._config, self._rate = config, rate
         self._masters = MasterWeights(self.parameters)
         masters = self._masters.masters
-        # fused steps do not mix tensors that are divided over ranks with those that are not
+        # fused steps cannot mix sharded and unsharded tensors
         self._order = sorted(range(len(masters)), key=lambda n: not is_dtensor(masters[n]))
         kinds = groupby([masters[n] for n in self._order], is_dtensor)
         self._adamw = torch.optim.AdamW(
             [{"params": list(alike)} for _, alike in kinds] or masters,
             lr=rate,
-            betas=(float(config.adam_beta1), 0.99),  # torch refuses an integer beside a float
+            betas=(float(config.adam_beta1), 0.99),  # torch rejects an integer next to a float
             weight_decay=config.weight_decay,
-            fused=True,  # a pass over the weights rather than one for each operation
+            fused=True,  # one pass over the weights instead of one per operation
         )
 
     @classmethod
@@ -106,13 +106,13 @@ class Optimizer:
 
     @torch.no_grad()
     def interpolate(self, before: Sequence[Tensor], share: float) -> None:
-        """Move the weights to ``before``, which :meth:`weights` returned, plus ``share`` of the way from there."""
+        """Set the weights to ``before`` + ``share`` x (current - ``before``); ``before`` is from :meth:`weights`."""
         for master, old in zip(self._masters.masters, before, strict=True):
             master.copy_(old + share * (master - old) if share else old)
         self._masters.copy_to_model()
 
     def state(self) -> dict[str, Tensor]:
-        """All state but the weights: ``"number.name"``, ``"master.number"`` and ``"steps"``."""
+        """All state except the weights: ``"number.name"``, ``"master.number"`` and ``"steps"``."""
         moments = {
             f"{self._order[number]}.{name}": torch.as_tensor(value).detach().clone().contiguous()
             for number, entry in self._adamw.state_dict()["state"].items()
@@ -128,7 +128,7 @@ class Optimizer:
         for (
             key,
             tensor,
-        ) in tensors.items():  # read one by one, and of each no more kept than is needed
+        ) in tensors.items():  # read one at a time, to keep no more than is needed
             number, _, name = key.partition(".")
             if number == "master":
                 masters[name] = shard_tensor_like(tensor, self._masters.masters[int(name)])

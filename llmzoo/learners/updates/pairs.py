@@ -1,6 +1,6 @@
-"""Pairs of answers as token ids: from groups, from joint answers, from a preference set.
+"""Pairs of completions as token ids: from groups, from joint completions, from a preference set.
 
-Played answers are trained on as they were sampled: nothing is decoded and cut into tokens again.
+Sampled completions are trained on as they were sampled. They are not decoded and tokenised again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Ids = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two answers of an agent to one prompt."""
+    """Two completions of one prompt by one agent."""
 
     agent: str
     prompt_ids: Ids
@@ -33,19 +33,19 @@ class Pair:
     rejected_ids: Ids
 
 
-JointPair = tuple[Pair, ...]  # the agents' parts of two joint answers
+JointPair = tuple[Pair, ...]  # two joint completions, as one pair per agent
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedPairs:
-    """Joint pairs, and how many there would be if no two answers were equal or tied."""
+    """Joint pairs, and how many there would be without equal or tied completions."""
 
     pairs: list[JointPair]
     candidates: int
 
     @property
     def ties(self) -> float:
-        """The share of candidates that were dropped."""
+        """The fraction of candidates that were dropped."""
         return 1 - len(self.pairs) / max(1, self.candidates)
 
 
@@ -66,9 +66,9 @@ def agent_pairs(
 def joint_pairs(
     groups: Sequence[Group], choice: PairChoice, *, min_gap: float, rng: random.Random
 ) -> SelectedPairs:
-    """Pairs of joint answers at each node, ranked by the mean of the agents' returns.
+    """Pairs of joint completions at each node, ranked by the mean of the agents' returns.
 
-    The g-th joint answer is the g-th answer of every group at the node. An agent whose prompt was too
+    The g-th joint completion consists of the g-th completion of every group at the node. An agent whose prompt was too
     long for its model is left out of the pairs.
     """
     nodes: dict[tuple[Any, ...], list[Group]] = {}
@@ -100,11 +100,11 @@ def _pair(group: Group, chosen: int, rejected: int) -> Pair:
 def encode_pair(policy: TransformersPolicy, row: Mapping[str, Any]) -> Pair:
     """A row of a preference set as the policy reads it.
 
-    A text prompt is encoded like an observation, and its answers end with the tokenizer's
-    end-of-sequence token. Messages go through the tokenizer's chat template. If the prompt alone and
-    the prompt with an answer are tokenised differently, the answer begins where they first differ.
-    It ends with the token that ends its turn. The template's text after that (ChatML's line break)
-    is never sampled, so it is not learned.
+    A text prompt is encoded like an observation, and its completions end with the tokenizer's
+    end-of-sequence token. Messages are formatted with the tokenizer's chat template. If the prompt
+    alone and the prompt with a completion are tokenised differently, the completion begins where
+    they first differ. It ends with the token that ends its turn. The text that the template adds
+    after that (ChatML's line break) is never sampled, so it is not trained on.
     """
     prompts = policy.prompts_for()
     if is_conversational(row):
@@ -121,7 +121,7 @@ def encode_pair(policy: TransformersPolicy, row: Mapping[str, Any]) -> Pair:
         token, number = policy.tokenizer.eos_token, policy.tokenizer.eos_token_id
         end = () if number is None else (int(number),)
         answers = [
-            # some sets have the end in their texts
+            # some sets already contain the end token in their texts
             prompts.encode_completion(row[name].removesuffix(token or "")) + end
             for name in ("chosen", "rejected")
         ]
@@ -129,10 +129,10 @@ def encode_pair(policy: TransformersPolicy, row: Mapping[str, Any]) -> Pair:
 
 
 def _truncate_at_end_token(policy: TransformersPolicy, answer: Ids) -> Ids:
-    """An answer up to the token that ends its turn; the whole answer if there is no such token."""
+    """A completion up to the token that ends its turn, or all of it if there is no such token."""
     ends = [at for at, token in enumerate(answer) if token in policy.eos_ids]
     if not ends:
-        # the model's settings may not name the token; blanks after a control token are no answer
+        # the model's settings may not name the token; whitespace after a control token is not content
         text = len(answer)
         while text and str(policy.tokenizer.decode(answer[text - 1])).isspace():
             text -= 1
@@ -151,7 +151,7 @@ def _common_prefix_length(one: Ids, other: Ids) -> int:
 
 
 def truncate_pairs(pairs: Sequence[Pair], max_length: int | None) -> list[Pair]:
-    """Pairs cut to ``max_length`` tokens of prompt and answer; pairs without answers are dropped."""
+    """Pairs truncated to ``max_length`` tokens of prompt and completion; those left without one are dropped."""
     if max_length is None:
         return list(pairs)
     return [

@@ -1,4 +1,4 @@
-"""The policy gradient: its surrogate loss, and what an updater holds."""
+"""The policy gradient: its surrogate loss, and the state of an updater."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 
-# of a loss, by name; tensors are scalars, which stay on their device until a minibatch has ended
+# metrics of a loss, by name; tensors are scalars, which stay on their device until a minibatch ends
 Metrics = dict[str, "Tensor | float"]
 
 
@@ -45,10 +45,10 @@ def surrogate_loss(
     reference: TransformersPolicy | None = None,
     now: Likelihood | None = None,
 ) -> tuple[Tensor, Metrics]:
-    """The part's share of the loss of a minibatch with ``rows`` completions and ``tokens`` tokens.
+    """The microbatch's share of the loss of a minibatch with ``rows`` completions and ``tokens`` tokens.
 
-    ``now``: the part's likelihood, if it was computed already. Also returns metrics, as sums over
-    the part's tokens; they stay on the device.
+    ``now``: the microbatch's likelihood, if it has been computed already. Also returns metrics, as sums
+    over the microbatch's tokens; they stay on the device.
     """
     groups = [credited.group for credited in part]
     now = policy.likelihood(groups) if now is None else now
@@ -76,7 +76,7 @@ def surrogate_loss(
         assert reference is not None
         with torch.no_grad():
             fixed = reference.likelihood(groups)
-        # Weighted by the ratio. Its gradient is the part of the KL's gradient that comes from
+        # Weighted by the ratio, whose gradient is the part of the KL's gradient that comes from
         # sampling; without it the penalty is biased (DeepSeek-V3.2, arXiv 2512.02556).
         kl = kl_k3(now.logprobs, fixed.logprobs)
         per_token = per_token + config.kl * kl * token_log_ratio(now.logprobs, old).exp()
@@ -94,7 +94,7 @@ def surrogate_loss(
 
 
 def pad_rows(part: Sequence[ScoredGroup], now: Likelihood) -> tuple[Tensor, Tensor]:
-    """A part's log-probabilities as sampled [N, C], and its advantages [N] or [N, C]."""
+    """A microbatch's log-probabilities as sampled [N, C], and its advantages [N] or [N, C]."""
     like = now.logprobs
     old = torch.zeros(like.shape, dtype=like.dtype)  # on the host, to be copied once
     completions = [completion for c in part for completion in c.group.completions]
@@ -114,8 +114,8 @@ def pad_rows(part: Sequence[ScoredGroup], now: Likelihood) -> tuple[Tensor, Tens
 class PolicyGradientUpdater:
     """Holds an optimiser for each policy and, under a KL penalty, the starting policies.
 
-    ``configs``: of single policies, by name, that differ from ``config``. ``used``: what the last
-    update learned from, for :meth:`credits`. A subclass sets it.
+    ``configs``: by name, for policies whose options differ from ``config``. ``used``: the groups of
+    the last update, for :meth:`credits`; a subclass sets it.
     """
 
     def __init__(
@@ -161,5 +161,5 @@ class PolicyGradientUpdater:
 
 
 def prefix_metrics(name: str, metrics: Mapping[str, Any], among: Sized) -> dict[str, Any]:
-    """The metrics of one policy, with its name before each unless the policy is the only one."""
+    """The metrics of one policy, prefixed with its name unless it is the only policy."""
     return {key if len(among) == 1 else f"{name}/{key}": value for key, value in metrics.items()}

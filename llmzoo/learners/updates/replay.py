@@ -1,4 +1,4 @@
-"""A replay buffer: groups of earlier batches to learn from again."""
+"""A replay buffer: groups of earlier batches to train on again."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from llmzoo.records import Completion, Group
 class ReplayBuffer:
     """The groups and advantages of the last ``batches`` batches.
 
-    The completions hold the log-probabilities of the policy that sampled them. The ratio is taken
-    to that policy, so the clipped surrogate limits the effect of old answers.
+    The completions hold the log-probabilities of the policy that sampled them. The importance
+    ratio refers to that policy, so the clipped surrogate limits the effect of old completions.
     """
 
     def __init__(self, batches: int):

@@ -1,7 +1,7 @@
-"""Training on rows of prompts and given answers: what SFT and DPO share.
+"""Training on rows of prompts and given completions, for SFT and DPO.
 
-Unlike groups with advantages, rows are cut into batches of a fixed size, so an iteration has as
-many optimiser steps as it has batches.
+Unlike groups with advantages, rows are divided into batches of a fixed size, so an iteration has one
+optimiser step per batch.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ Loss = Callable[[Sequence[Row]], tuple[Tensor, Metrics]]
 def answers_likelihood(
     policy: TransformersPolicy, rows: Sequence[tuple[Ids, Sequence[Ids]]]
 ) -> Likelihood:
-    """The likelihood of given answers, each row a prompt with its answers, at temperature 1.
+    """The likelihood of given completions at temperature 1. Each row is a prompt with its completions.
 
-    It also says which tokens were the most likely ones (``top``). The settings with which the policy samples do not matter.
+    It also marks the tokens that were the most likely ones (``top``). The policy's sampling
+    settings have no effect.
     """
     plain = replace(policy.sampling, temperature=1.0, top_p=1.0, top_k=0)
     groups = [
@@ -70,10 +71,10 @@ def epoch_batches(rows: Sequence[Row], config: RowsConfig, seed: int) -> list[Se
 
 
 class RowsUpdater:
-    """Holds an optimiser for each policy and counts iterations; a subclass has ``update``.
+    """Holds an optimiser for each policy and counts iterations; a subclass defines ``update``.
 
-    A schedule ends with the run. The number of steps to come is estimated before each iteration:
-    each further iteration is expected to have as many as this one.
+    A schedule ends with the run. The number of remaining steps is estimated before each iteration, on the
+    assumption that all further iterations have as many as this one.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Supervised learning from episodes: which rows they give, and the loss on them."""
+"""Supervised learning from episodes: the selection of rows, and the loss on them."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ _SCRIPTED = {
 def demonstration_policies(
     config: SFTConfig, agent_policies: Mapping[str, Policy]
 ) -> Mapping[str, Policy]:
-    """The policies that play: scripted players for all agents, or the agents' own policies."""
+    """The policies that play: scripted policies for all agents, or the agents' own policies."""
     player = _SCRIPTED.get(config.source)
     return dict.fromkeys(agent_policies, player(config)) if player else agent_policies
 
 
 class Demonstrations(RolloutPlan):
-    """The episodes of a file of trajectories or of whole episodes, repeated, in an order that
-    ``seed`` fixes for each repetition."""
+    """The episodes of a file of trajectories or of whole episodes, repeated. ``seed`` fixes the
+    order, which differs in each repetition."""
 
     def __init__(self, source: str):
         if episode_rows.has_episodes(source):
@@ -87,13 +87,13 @@ class Demonstrations(RolloutPlan):
         self.taken, self.seed = state["taken"], state["seed"]
 
     def check(self, agents: Sequence[str]) -> None:
-        """Raise :class:`ConfigError` if the file names an agent that does not learn here."""
+        """Raise :class:`ConfigError` if the file names an agent that is not among ``agents``."""
         named = {agent for episode in self.episodes for agent in episode.agents}
         unknown = sorted(named - set(agents))
         if unknown:
             raise ConfigError(
-                f"the trajectories are of the agents {', '.join(sorted(named))}; "
-                f"there is no agent {unknown[0]!r} among {', '.join(agents)}"
+                f"the trajectories have the agents {', '.join(sorted(named))}, but the environment has "
+                f"{', '.join(agents)} and no {unknown[0]!r}: use trajectories of this environment"
             )
 
 
@@ -105,9 +105,9 @@ def _replay(episode: Episode) -> Rollout:
 def imitation_loss(
     policy: TransformersPolicy, part: Sequence[Example], *, tokens: int, dynamic: bool
 ) -> tuple[Tensor, Metrics]:
-    """The part's share of the mean of -log p over a batch's ``tokens`` completion tokens.
+    """The microbatch's share of the mean of -log p over a batch's ``tokens`` completion tokens.
 
-    ``dynamic``: each token's loss is weighed by its probability p, through which no gradient flows
+    ``dynamic``: each token's loss is weighted by its probability p, through which no gradient flows
     (dynamic fine-tuning, arXiv 2508.05629).
     """
     now = answers_likelihood(policy, [(e.prompt, [e.completion]) for e in part])
@@ -123,7 +123,7 @@ def imitation_loss(
 
 
 def has_dropout(policy: TransformersPolicy) -> bool:
-    """Whether the policy's adapter asks for dropout."""
+    """Whether the policy's adapter has dropout."""
     if policy.adapter is None:
         return False
     config: Any = policy.model.peft_config[policy.adapter]
@@ -147,7 +147,7 @@ class SFTUpdater(RowsUpdater):
         super().__init__(config, policies, agent_policies, total_steps=total_steps)
         for policy in self.policies.values():
             if has_dropout(policy):
-                raise ConfigError("sft trains with no dropout: leave lora_dropout at 0")
+                raise ConfigError("sft trains without dropout: set lora_dropout to 0")
         self.demonstrations = demonstrations
         self._players = demonstration_policies(config, self.agent_policies)
 
@@ -219,9 +219,9 @@ class SFTUpdater(RowsUpdater):
         return self.average_metrics(name, steps)
 
     def _behaviour_examples(self, policy: TransformersPolicy, decision: Decision) -> list[Example]:
-        """The decision's example: sampled by the model or written by another; or no example."""
+        """The decision's example, sampled by the model or written by another policy, or no example."""
         completion = decision.completion
-        if completion.refused:  # no answer was written
+        if completion.refused:  # there is no completion
             return []
         if self.config.source != "self":
             prompt = policy.encode(decision.observation, decision.agent)

@@ -22,14 +22,14 @@ KL_SUBSET_SIZE = 32  # completions of a minibatch on which the KL of a step is m
 
 @dataclass(frozen=True, slots=True)
 class StepBound:
-    """Shortens steps that move a policy by more than ``limit`` nats a token, as a trust region does.
+    """Shortens steps that move a policy by more than ``limit`` nats per token, as a trust region does.
 
     The KL from the policy before a step to the policy after it is estimated (k3) on a few completions.
-    ``subset_likelihoods`` returns their likelihoods under the current policy. This KL grows with the square of
-    a small step, so a step that goes too far is multiplied by sqrt(limit / KL). A step that needs less
-    than half its length is measured again, and shortened until at most twice the limit is left.
+    ``subset_likelihoods`` returns their likelihoods under the current policy. This KL grows with the square
+    of a small step, so a step that is too long is multiplied by sqrt(limit / KL). If that is less than half
+    its length, the KL is measured again, and the step is shortened until the KL is at most twice the limit.
 
-    TRPO (arXiv 1502.05477) holds its steps to a KL too, and searches for their length.
+    TRPO (arXiv 1502.05477) bounds the KL of its steps too, and finds their length by line search.
     """
 
     limit: float
@@ -66,17 +66,17 @@ class StepBound:
         return norm, {"step_kl": step_kl, "step_scale": scale}
 
     def _likelihoods(self) -> Sequence[Likelihood]:
-        with gather_weights([self.model]):  # of sharded weights, those after the step
+        with gather_weights([self.model]):  # gathers sharded weights as they are after the step
             return self.subset_likelihoods()
 
     def _kl(self, before: Sequence[Likelihood]) -> float:
-        """The mean over the tokens of all answers; the same on all ranks."""
+        """The mean over the tokens of all completions; the same on all ranks."""
         pairs = zip(before, self._likelihoods(), strict=True)
         summed = [
             torch.stack([(kl_k3(then.logprobs, now.logprobs) * then.mask).sum(), then.mask.sum()])
             for then, now in pairs
         ]
-        total, tokens = torch.stack(summed).sum(0).tolist()  # a single read of the device
+        total, tokens = torch.stack(summed).sum(0).tolist()  # a single transfer from the device
         return float(ranks.broadcast(total / max(1.0, tokens)))
 
 

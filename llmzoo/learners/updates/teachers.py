@@ -31,7 +31,7 @@ def assign_teachers(
 ) -> dict[str, str]:
     """The name of each agent's teacher. ``teacher``: one name for all, or one for each agent.
 
-    Raises :class:`ConfigError` where an agent has none, or one that cannot teach.
+    Raises :class:`ConfigError` if an agent has no teacher, or one that cannot teach.
     """
     if not teacher:
         raise ConfigError(
@@ -41,7 +41,7 @@ def assign_teachers(
     for name in [teacher] if isinstance(teacher, str) else teacher.values():
         if name in SCRIPTED or name.startswith(ENDPOINT_PREFIX) or is_remote(name):
             raise ConfigError(
-                f"{name!r} cannot teach: its probabilities of tokens are not known here. Name a model"
+                f"{name!r} cannot teach, because its token probabilities are not available: name a model"
             )
     if isinstance(teacher, str):
         return dict.fromkeys(agents, teacher)
@@ -54,13 +54,13 @@ def assign_teachers(
 
 
 class Teachers(FrozenWeights):
-    """The teacher of each agent that learns. They are loaded once, and not saved.
+    """The teacher of each learning agent. Teachers are loaded once, and not saved.
 
-    A teacher that is an adapter on the same base as the student's, or this base itself, is played by
-    the student's own model. Any other has a model of its own on the student's device, sharded where the
-    student's is, in the precision that it was saved in.
+    A teacher that is the student's base model, or an adapter on it, runs on the student's own model. Any
+    other teacher is a separate model on the student's device, sharded if the student's is, in the
+    precision that it was saved in.
 
-    Raises :class:`ConfigError` for a teacher that cannot be loaded, or reads other tokens than the student.
+    Raises :class:`ConfigError` for a teacher that cannot be loaded or has a different tokenizer from the student.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Teachers(FrozenWeights):
             for policy in policies.values()
             if policy is player
         }
-        self._models: dict[str, TransformersPolicy] = {}  # by their name, and the student's base
+        self._models: dict[str, TransformersPolicy] = {}  # by name and the student's base
         self._of: dict[str, TransformersPolicy] = {}
         named = assign_teachers(teacher, list(students))
         for agent, student in students.items():
@@ -86,7 +86,7 @@ class Teachers(FrozenWeights):
         super().__init__(
             {agent: _all_weights(model) for agent, model in self._of.items()},
             "teachers.json",
-            "learns from another teacher than at its start: resume with the same one",
+            "has a different teacher than at the start of the run: resume with the same one",
         )
 
     def _load_teacher(self, name: str, student: TransformersPolicy) -> TransformersPolicy:
@@ -108,7 +108,7 @@ class Teachers(FrozenWeights):
         return self._models[name]
 
     def logprobs(self, groups: Sequence[Group], student: TransformersPolicy) -> list[Tensor]:
-        """The teacher's log-probability of each token, [tokens of the group], one answer after the other.
+        """For each group, the teacher's log-probabilities of all tokens, with its completions concatenated.
 
         They are at the student's temperature, without top-k and top-p.
         """
@@ -118,7 +118,7 @@ class Teachers(FrozenWeights):
     def target(
         self, groups: Sequence[Group], student: TransformersPolicy, beta: float
     ) -> DistillationTarget:
-        """What the groups' likelihood is compared with."""
+        """The distributions that the groups' likelihood is compared with."""
         sizes = [sum(len(c.ids) for c in group.completions) for group in groups]
         ends = torch.tensor([0, *sizes]).cumsum(0).tolist()
         spans = [torch.arange(*span) for span in pairwise(ends)]
@@ -133,7 +133,7 @@ class Teachers(FrozenWeights):
         return DistillationTarget(predictions, beta)
 
     def _all_models(self, groups: Sequence[Group]) -> Iterable[torch.nn.Module]:
-        """The models of all teachers: every rank gathers the same, whatever groups it has."""
+        """The models of all teachers: every rank gathers the same ones, whatever groups it has."""
         return [teacher.model for teacher in self._of.values()]
 
     def _by_teacher(self, groups: Sequence[Group]) -> dict[TransformersPolicy, list[int]]:
@@ -163,7 +163,7 @@ class Teachers(FrozenWeights):
 def _at_student_temperature(
     teacher: TransformersPolicy, student: TransformersPolicy, group: Group
 ) -> TransformersPolicy:
-    """The teacher at the temperature with which the student answers the group."""
+    """The teacher at the temperature with which the student sampled the group."""
     return teacher.with_sampling_for_all(
         replace(student.sampling_for(group.agent), top_p=1.0, top_k=0)
     )
@@ -172,22 +172,22 @@ def _at_student_temperature(
 def _check_compatible(
     student: TransformersPolicy, teacher: TransformersPolicy, *, whole: bool
 ) -> None:
-    """Raise :class:`ConfigError` for a teacher that cannot judge what the student writes."""
+    """Raise :class:`ConfigError` for a teacher that cannot score what the student writes."""
     if student.tokenizer.get_vocab() != teacher.tokenizer.get_vocab():
         raise ConfigError(
             f"the teacher {teacher.name!r} and the student {student.name!r} have different tokenizers, "
-            "so the one cannot judge the other's tokens: choose models of one family, or learn from the "
+            "so the teacher cannot score the student's tokens: choose models of one family, or train on the "
             "teacher's texts with sft"
         )
     if teacher.context < student.context:
         raise ConfigError(
-            f"the teacher {teacher.name!r} reads {teacher.context} tokens, and the student "
-            f"{student.name!r} up to {student.context}: choose a teacher that reads as much"
+            f"the teacher {teacher.name!r} has a context of {teacher.context} tokens, and the student "
+            f"{student.name!r} one of {student.context}: choose a teacher with at least the student's context"
         )
     for model in (student, teacher) if whole else ():
         if not model.has_plain_head:
             raise ConfigError(
-                f"{model.name!r} ({model.model.config.model_type}) may change its logits after the "
+                f"{model.name!r} ({model.model.config.model_type}) may transform its logits after the "
                 "output layer, so its distributions cannot be compared: set loss='reverse_kl'"
             )
 

@@ -15,7 +15,7 @@ from llmzoo.records import Decision, Episode, Group
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One answer that a model sampled, as a group of one; ``reward`` is paid before the next."""
+    """One completion that a model sampled, as a group of one; ``reward`` is received before the next turn."""
 
     group: Group
     observation: str
@@ -27,8 +27,8 @@ class Turn:
 class AgentTrajectory:
     """An agent's trajectory: its turns in one episode.
 
-    ``final`` is the observation after the last turn. ``cut_off`` says whether a time limit ended
-    the episode there, and ``timed_task`` whether that limit is a rule of the task.
+    ``final`` is the observation after the last turn. ``cut_off``: whether a time limit ended the
+    episode there. ``timed_task``: whether that limit is a rule of the task.
     """
 
     agent: str
@@ -43,8 +43,8 @@ class AgentTrajectory:
 class ScoredTurn(ScoredGroup):
     """A turn with its advantage, [1] or [1, C], and tensors of the same length (1 or C).
 
-    ``targets``: what its values are trained towards. ``old``: the critic's values before the
-    update. ``returned``: the discounted returns from there on. ``turn``: the turn as played.
+    ``targets``: the training targets of its values. ``old``: the critic's values before the update.
+    ``returned``: the discounted returns from there on. ``turn``: the turn as played.
     """
 
     targets: Tensor
@@ -56,10 +56,10 @@ class ScoredTurn(ScoredGroup):
 def agent_trajectories(
     episodes: Sequence[Episode], agents: Collection[str]
 ) -> list[AgentTrajectory]:
-    """One chain for each of ``agents`` and each episode in which a model answered for the agent.
+    """One trajectory for each of ``agents`` and each episode in which a model acted for the agent.
 
-    A reward after an answer that no model sampled (a failed call, a prompt that is too long) counts
-    for the sampled answer before it.
+    A reward after a completion that no model sampled (a failed call, a prompt that is too long) is added
+    to the sampled completion before it.
     """
     trajectories = []
     for episode in episodes:
@@ -93,11 +93,12 @@ def score_trajectory(
     lam: float,
     per_token: bool,
 ) -> list[ScoredTurn]:
-    """A chain's turns with advantages by GAE, targets A + V, and returns.
+    """A trajectory's turns with advantages by GAE, targets A + V, and returns.
 
-    ``values``: of each turn, [1], or ``per_token`` one before each token, [C]. ``final``: the value of what comes
-    after the last turn, which ends the returns too; 0 where the task has ended. Within a turn nothing is discounted and
-    nothing is paid before its last token; ``lam`` counts steps, which are turns or tokens.
+    ``values``: the values of each turn, [1], or [C] if ``per_token``, one before each token. ``final``: the
+    value after the last turn, which is also added to the returns; 0 if the task has ended. Within a turn
+    there is no discount, and no reward before its last token; ``lam`` applies per step, which is a turn or a
+    token.
     """
     sizes = [len(v) for v in values]
     steps = sum(sizes)
@@ -125,10 +126,10 @@ def score_trajectory(
 
 
 def explained_variances(items: Sequence[ScoredTurn]) -> dict[str, float]:
-    """How well the critic's values fit the returns, and how well they fit the critic's targets.
+    """How well the critic's values predict the returns, and how well they fit the critic's targets.
 
-    With lambda below 1 the targets contain the critic's own later values. A critic that is merely
-    consistent with itself fits them without predicting the returns.
+    With lambda below 1 the targets contain the critic's own later values. A critic that is
+    only self-consistent fits them without predicting the returns.
     """
     old = torch.cat([item.old for item in items])
     return {

@@ -351,9 +351,9 @@ def test_another_model_as_critic(tmp_path):
 @pytest.mark.parametrize(
     ("name", "wrong", "why"),
     [
-        ("iac", {"lam": 0.5}, "ippo has GAE"),
+        ("iac", {"lam": 0.5}, "use ippo for GAE"),
         ("mappo", {"critic": "value_head"}, "central critic"),
-        ("maac", {"values": "token"}, "judges states"),
+        ("maac", {"values": "token"}, "one value per state"),
         ("ippo", {"lam": 1.5}, r"lam must be in \[0, 1\]"),
         ("ippo", {"value_clip": 0.0}, "value_clip must be above 0"),
         ("ippo", {"clip": None}, "need the clipped ratio"),

@@ -101,7 +101,9 @@ def test_a_text_without_tokens_has_a_value(name, options):
 @pytest.mark.parametrize("amount", [float("nan"), float("inf")])
 def test_a_reward_that_is_no_finite_number_is_named(name, amount):
     env = type("Env", (Paying,), {"amount": amount})
-    with pytest.raises(ConfigError, match=f"paid writer_0 {amount}: rewards are finite"):
+    with pytest.raises(
+        ConfigError, match=f"gave writer_0 the reward {amount}: rewards must be finite"
+    ):
         an_engine(name, {}).collect(env, [0])
 
 

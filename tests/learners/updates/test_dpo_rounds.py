@@ -96,7 +96,9 @@ def test_rounds_divide_the_run():
 
 
 def test_more_rounds_than_steps_are_refused():
-    with pytest.raises(ConfigError, match="7 rounds do not fit into 6 steps; rounds=0"):
+    with pytest.raises(
+        ConfigError, match="rounds must be at most 6, the number of steps, got 7; rounds=0"
+    ):
         an_engine(DPO, shared(), rounds=7)
 
 

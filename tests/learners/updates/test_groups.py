@@ -267,7 +267,7 @@ def test_the_agreement_of_sampler_and_trainer_is_that_before_any_step():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"importance_cap": 2.0, "clip": 0.2}, "clip weighs tokens by their ratio already"),
+        ({"importance_cap": 2.0, "clip": 0.2}, "clip already weights tokens by their ratio"),
         ({"importance_cap": 0.0}, "importance_cap must be above 0, got 0"),
     ],
 )

@@ -239,7 +239,7 @@ def test_only_the_policys_own_adapter_learns(checkpointing):
 
 def test_dropout_of_an_adapter_is_refused():
     agents = tiny_models.policy().with_adapters(["a"], lora_dropout=0.1)
-    with pytest.raises(ConfigError, match="no dropout: leave lora_dropout at 0"):
+    with pytest.raises(ConfigError, match="without dropout: set lora_dropout to 0"):
         an_updater(agents["a"])
 
 
@@ -272,15 +272,15 @@ def test_precisions(precision):
         ("gradient_checkpointing", "the run's gradient_checkpointing"),
         ("activation_offloading", "the run's gradient_checkpointing"),
         ("eos_token", "the policy's model and tokenizer"),
-        ("dataset_text_field", "the learner makes the rows"),
+        ("dataset_text_field", "the learner builds the rows"),
         ("packing", "always packed"),
         ("padding_free", "always packed"),
         ("truncation_mode", "keeps the beginning"),
         ("disable_dropout", "no dropout"),
-        ("neftune_noise_alpha", "train TRL's own trainer on rows of llmzoo collect"),
-        ("label_smoothing_factor", "train TRL's own trainer"),
-        ("router_aux_loss_coef", "train TRL's own trainer"),
-        ("use_weighting", "train TRL's own trainer"),
+        ("neftune_noise_alpha", "use TRL's own trainer on rows from llmzoo collect"),
+        ("label_smoothing_factor", "use TRL's own trainer"),
+        ("router_aux_loss_coef", "use TRL's own trainer"),
+        ("use_weighting", "use TRL's own trainer"),
         ("deepspeed", "in this process"),
     ],
 )

@@ -5,7 +5,7 @@ In the model of Bradley and Terry (1952) player i beats player j with probabilit
 Bradley-Terry models", 2004, without a parameter for ties). Ratings are given on Elo's scale, where 400 points are
 odds of ten to one.
 
-These are the ratings of ``llmzoo league`` (:mod:`.league_summary`); those of :mod:`.weng_lin` are a check.
+These are the ratings of ``llmzoo eval league`` (:mod:`.league_summary`); those of :mod:`.weng_lin` are a check.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Results on one task (its samples, or those of several seeds) are correlated. So 
 each is a cluster of its results.
 
 ``llmzoo eval`` calls the intervals in :mod:`llmzoo.evaluation.evaluate`, and leagues call them in
-:mod:`llmzoo.evaluation.league_games`; ``llmzoo compare`` calls the tests in ``llmzoo/report/compare.py``.
+:mod:`llmzoo.evaluation.league_games`; ``llmzoo eval compare`` calls the tests in ``llmzoo/report/compare.py``.
 """
 
 from __future__ import annotations

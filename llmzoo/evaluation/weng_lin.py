@@ -1,6 +1,6 @@
 """Ratings by openskill (R. C. Weng and C.-J. Lin, 2011), as a check with another method if it is installed.
 
-The ratings of ``llmzoo league`` are those of :mod:`.ratings`.
+The ratings of ``llmzoo eval league`` are those of :mod:`.ratings`.
 """
 
 from __future__ import annotations

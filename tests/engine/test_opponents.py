@@ -62,7 +62,7 @@ def test_settings_are_checked(draw, args, match):
 
 def test_settings_that_exclude_each_other(tmp_path):
     for given in ({"engine": "ray"}, {"max_off_policy_steps": 1}, {"parallel": "fsdp"}):
-        with pytest.raises(ConfigError, match="opponents are for"):
+        with pytest.raises(ConfigError, match="opponents need"):
             llmzoo.fit(env="kuhn_poker_v0", opponents="latest", out=tmp_path / "run", **given)
     with pytest.raises(ConfigError, match="two agents that learn"):
         Opponents("latest", OpponentArgs(), {"p": (one := policy())}, {"player_0": one}, tmp_path)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from llmzoo.policies.base import Policy, PolicyRequest, StreamingPolicy
+from llmzoo.policies.base import Policy, PolicyRequest
 from llmzoo.records import Completion
 from llmzoo.serve.channel import parse_address
 from llmzoo.serve.hosting import RunningServer, ServeConfig, start_server
@@ -52,7 +52,7 @@ def texts(answers: Sequence[Sequence[Completion]]) -> list[list[str]]:
     return [[completion.text for completion in row] for row in answers]
 
 
-class Gated(StreamingPolicy):
+class Gated:
     """Answers with the prompt; waits before each answer until the test opens its gate."""
 
     name, prompt_style = "gated", None
@@ -66,7 +66,7 @@ class Gated(StreamingPolicy):
     def open(self, answers: int = 1) -> None:
         self.gate.release(answers)
 
-    def respond_streaming(self, requests, group_size=1, *, greedy=False, on_complete):
+    def respond(self, requests, group_size=1, *, greedy=False, on_complete=lambda *_: None):
         self.calls.append(([request.observation for request in requests], group_size, greedy))
         self.requests = requests
         self.begun.release()

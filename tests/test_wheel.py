@@ -98,7 +98,7 @@ def test_it_brings_the_configurations_and_examples(run, installed, tmp_path):
     for name in ("configs", "examples"):
         known = [n for n in _known(name) if (ROOT / n).exists() and _is_shipped(n)]
         assert [n for n in known if not (share / n).exists()] == []
-    assert json.loads(run("info", "--json"))["shipped"] == str(share)
+    assert json.loads(run("info", "--machine", "--json"))["shipped"] == str(share)
     demo = run("train", "--config", "configs/demo.yaml", "--print_config")
     assert "out: runs/demo" in demo
     own = tmp_path / "configs" / "demo.yaml"

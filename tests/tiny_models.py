@@ -20,7 +20,7 @@ from transformers import (
 
 from llmzoo.models.sampling import Sampling
 from llmzoo.models.tiny.tokenizer import build_tokenizer
-from llmzoo.policies.base import PolicyRequest
+from llmzoo.policies.base import OnComplete, PolicyRequest
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Completion, Group
 
@@ -114,7 +114,12 @@ class FakePolicy:
         self._write = write
 
     def respond(
-        self, requests: Sequence[PolicyRequest], group_size: int = 1, *, greedy: bool = False
+        self,
+        requests: Sequence[PolicyRequest],
+        group_size: int = 1,
+        *,
+        greedy: bool = False,
+        on_complete: OnComplete | None = None,
     ) -> list[list[Completion]]:
         self.calls.append((len(requests), group_size, greedy))
         return [

@@ -113,8 +113,8 @@ OPTIMIZER = Detail(
     "betas=(float(config.adam_beta1), 0.99),",
 )
 SUM_OF_TOKENS = Detail(
-    "**Sum over tokens.** The loss sums over a completion's tokens and averages over completions. It does "
-    "not divide by the completion's length, as proposed in Dr. GRPO. CoMLRL does the same.",
+    "**Sum over tokens.** The loss sums over a completion's tokens and averages over completions. As proposed "
+    "in Dr. GRPO, it does not divide by the completion's length. CoMLRL does the same.",
     "learners/configs/groups.py",
     'reduction: Literal["token_mean", "sequence_sum", "sequence_mean"] = "sequence_sum"',
     (MAGRPO_LOSS,),

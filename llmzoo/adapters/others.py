@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.policies.base import Policy, PolicyRequest, ScriptedPolicy
+from llmzoo.policies.base import OnComplete, Policy, PolicyRequest, ScriptedPolicy
 from llmzoo.records import Completion
 from llmzoo.runs.named_policies import load_policy_for_agents
 
@@ -89,10 +89,17 @@ class LockedPolicy:
         self._policy, self._lock = policy, lock
 
     def respond(
-        self, requests: Sequence[PolicyRequest], group_size: int = 1, *, greedy: bool = False
+        self,
+        requests: Sequence[PolicyRequest],
+        group_size: int = 1,
+        *,
+        greedy: bool = False,
+        on_complete: OnComplete | None = None,
     ) -> list[list[Completion]]:
         with self._lock:
-            return self._policy.respond(requests, group_size, greedy=greedy)
+            return self._policy.respond(
+                requests, group_size, greedy=greedy, on_complete=on_complete
+            )
 
 
 def with_shared_lock(policies: Mapping[str, Policy]) -> dict[str, Policy]:

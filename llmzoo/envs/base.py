@@ -1,9 +1,9 @@
 """The AEC bookkeeping of a text environment, written once.
 
-A task has an immutable state. It says how an episode starts (:meth:`TextEnv.reset_task`), what an agent
-reads (:meth:`TextEnv.observation`), who acts next (:meth:`TextEnv.acting`) and what actions do
-(:meth:`TextEnv.apply`). This module does the rest: seeds, rewards, infos, and the end of an episode.
-:meth:`TextEnv.step` is the whole walk of one step.
+A task keeps its state in an immutable object, and defines how an episode starts
+(:meth:`TextEnv.reset_task`), what an agent reads (:meth:`TextEnv.observation`), who acts next
+(:meth:`TextEnv.acting`) and what actions do (:meth:`TextEnv.apply`). This module does the rest: seeds,
+rewards, infos, and the end of an episode. To follow a step from start to finish, read :meth:`TextEnv.step`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _EMPTY: Mapping[str, Any] = MappingProxyType({})
 class Outcome(NamedTuple):
     """What an action, or several simultaneous ones, did.
 
-    * ``team``: the reward that all agents are paid alike, before ``team_weight``. A mapping gives it in
+    * ``team``: the reward paid equally to all agents of the team, before ``team_weight``. A mapping gives it in
       named parts, which ``metadata["team_components"]`` lists; a number is the part "team".
     * ``local``: named reward components of single agents.
     * ``done``: the task is over (solved or lost).
@@ -71,22 +71,23 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
     team_weight: ``reward[agent] = team_weight * sum(team components) + sum(local components)``.
     render_mode: ``"ansi"`` (``render`` returns text), ``"human"`` (it is printed after ``reset`` and
         after every step), ``"rgb_array"`` (``render`` returns a picture, [height, width, 3] uint8;
-        games with a board) or None. ``metadata["render_modes"]`` has those of a class.
+        games with a board) or None. ``metadata["render_modes"]`` lists those that a class supports.
 
     ``fallback`` is true if the tasks are a shipped sample because the public set could not be reached.
-    Such tasks are fine for a look, but not for numbers.
+    Such tasks are fine for trying things out, but not for reporting results.
 
     ``team`` lists the agents that are paid the team reward: all of them, unless a subclass says
     otherwise.
 
-    ``metadata`` says how a learner may judge single answers:
+    ``metadata`` says how a learner may assign credit to individual actions:
 
     team_components: the names of the team reward components.
     team_and_local: whether some agent is paid both team and local components, so that a weight between them
         matters.
-    delayed_reward_agents: the agents that are ever paid at another agent's step (a task in turns). None: not
+    delayed_reward_agents: the agents that are ever paid at another agent's step (in turn-based tasks). None: not
         known.
-    immediate_credit_agents: those of them whose own step already pays for their answer, by a separate measure.
+    immediate_credit_agents: those of them that also get a reward for their action at their own step, independent of
+        the delayed one.
     retries: whether an agent whose answer was refused may answer again in the same turn.
     sides: the agents of each side, if what one side wins is lost by others; else empty.
     attempts: the agents that answer several times in a row to the same observation, and how often. No
@@ -98,7 +99,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         "render_modes": ["ansi", "human"],
         "name": "text_env_v0",
         "is_parallelizable": False,
-        "time_limit": "task",  # max_turns is a rule of the task: nothing after it counts
+        "time_limit": "task",  # max_turns is part of the task: a truncated episode has no value beyond it
         "team_components": [TEAM_COMPONENT],
         "team_and_local": True,
         "delayed_reward_agents": None,
@@ -139,10 +140,10 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         self.turn = 0  # rounds completed
         self.success = False
         self.episode: State
-        self.next_agent = ""  # whose turn it is in the order of the agents
+        self.next_agent = ""  # whose turn it is by default; acting may decide otherwise
         self._acting: tuple[str, ...] = ()
-        self._decides_who_acts = type(self).acting is not TextEnv.acting
-        self._actions: dict[str, str] = {}  # of those of them that have acted
+        self._overrides_acting = type(self).acting is not TextEnv.acting
+        self._actions: dict[str, str] = {}  # received so far from the agents in _acting
         self._random: random.Random | None = None
         self._observation_spaces = {a: FreeText(MAX_OBSERVATION_CHARS) for a in agents}
         self._action_spaces = {a: FreeText(MAX_ACTION_CHARS) for a in agents}
@@ -160,8 +161,8 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
     def acting(self, state: State) -> tuple[str, ...]:
         """The agents that act next, without seeing each other's actions.
 
-        By default all live agents in a simultaneous task, and otherwise each in turn. A task that decides
-        by itself returns the empty tuple when it is over.
+        By default all live agents in a simultaneous task, and otherwise each in turn. A task that overrides
+        this method returns the empty tuple when it is over.
         """
         return tuple(self.agents) if self.simultaneous else (self.next_agent,)
 
@@ -179,7 +180,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
 
     def final_info(self, agent: str) -> Mapping[str, Any]:
         """What an agent's last info adds: ``success``, the same for all agents unless the task has
-        sides, and more if the task says so."""
+        sides, plus anything that the task adds."""
         return {"success": self.success}
 
     def expert(self, agent: str) -> str:
@@ -204,14 +205,14 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
 
     @classmethod
     def find_boards(cls, text: str) -> tuple[BoardInText, ...]:
-        """The boards that an observation of this environment shows, in either form of prompt.
+        """The boards that an observation of this environment shows, in full or terse prompts.
 
         Only boards drawn by the environment count, not those in a model's answer. Never raises, and
         takes time proportional to the length of the text.
         """
         return ()
 
-    # PettingZoo's side
+    # PettingZoo's API
 
     def observation_space(self, agent: str) -> FreeText:
         return self._observation_spaces[agent]
@@ -224,14 +225,16 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
 
         ``seed`` fixes all of it; without one, episodes follow from the last seed given.
         ``options={"task": i}`` plays task i of the split if i is a whole number (from 0), and the task
-        with the id i if it is a text. Other options raise :class:`UnknownNameError`.
+        with the id i if it is a string. Other options raise :class:`UnknownNameError`.
         """
         if seed is not None:
             self._random = random.Random(seed)
         elif self._random is None:
             self._random = random.Random()
         else:
-            self._random = copy.copy(self._random)  # a fork may hold the one so far
+            self._random = copy.copy(
+                self._random
+            )  # copied, because a fork may share this generator
         self.agents = list(self.possible_agents)
         self.turn = 0
         self.success = False
@@ -318,7 +321,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
     # Bookkeeping
 
     def _apply_actions(self, last: str) -> None:
-        """Let the actions of all that act together take effect; ``last`` is the agent that acted last."""
+        """Apply the actions of all agents that act together; ``last`` is the one that acted last."""
         actions, self._actions = self._actions, {}
         try:
             self.episode, outcome = self.apply(self.episode, actions)
@@ -340,12 +343,12 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
             self.infos = {a: {**info, **self.final_info(a)} for a, info in self.infos.items()}
         if not outcome.keeps_turn:
             self.next_agent = self.agents[(self.agents.index(last) + 1) % len(self.agents)]
-        if not (ended and self._decides_who_acts):
+        if not (ended and self._overrides_acting):
             self._select_acting()
 
     def _completes_round(self, last: str, outcome: Outcome) -> bool:
-        """Whether a round ends with the action of ``last``; of each agent's, in a task that decides who acts."""
-        return self._decides_who_acts or (last == self.agents[-1] and not outcome.keeps_turn)
+        """Whether the action of ``last`` ends a round. In a task that overrides :meth:`acting`, every action does."""
+        return self._overrides_acting or (last == self.agents[-1] and not outcome.keeps_turn)
 
     def _pay(self, outcome: Outcome) -> None:
         """Pay every agent its reward components, and tell it what was wrong with its action."""
@@ -355,7 +358,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
             if not parts:
                 continue
             self.rewards[agent] = sum(parts.values())
-            # like PettingZoo's cumulative reward: what came since the agent's last action
+            # like PettingZoo's cumulative reward: everything paid since the agent's last action
             info = self.infos[agent]
             total = dict(info["reward_components"])
             for name, value in parts.items():
@@ -435,7 +438,7 @@ def make_env_fns(
 
     ``env``: the AEC form, in PettingZoo's wrapper that raises on calls out of order. ``parallel_env``:
     its parallel form, made as the registry makes it. Both raise ``UnknownNameError`` for an argument
-    that ``raw_env`` does not have, and ``ConfigError`` for one that is not the number it should be.
+    that ``raw_env`` does not have, and ``ConfigError`` for one that must be a number and is not.
     """
     known = inspect.signature(raw_env).parameters
 

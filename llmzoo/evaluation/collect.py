@@ -44,15 +44,15 @@ def collect(
 ) -> list[Episode]:
     """Play each of the first ``tasks`` tasks of a split ``repeats`` times; return the episodes in order.
 
-    ``env``: an id, or a function that makes an AEC environment; then ``split`` has no effect, and
-    task i is the episode of seed ``seed + i``. ``policy``: a name or a run folder as in ``llmzoo
+    ``env``: an id, or a function that makes an AEC environment, and gets ``split`` if it has this
+    parameter; task i is then the episode of seed ``seed + i``. ``policy``: a name or a run folder as in ``llmzoo
     eval --policy`` (:func:`llmzoo.runs.named_policies.load_policy_for_agents`), a policy, a function ``(observation,
     agent) -> action``, or a mapping from each agent to one of these. ``tasks``: ``"all"`` plays the
     whole split; so does any number above its size. Models sample new completions in each repetition;
     scripted policies depend only on the seed, so their repetitions are identical. ``concurrency``: episodes played at
     once. ``ended`` is called with each episode as it ends. The ranks of a run divide the tasks, and
     all of them return all episodes. Raises :class:`ConfigError` for any other kind of environment or
-    policy, and :class:`EndpointError` if all calls of an endpoint for an agent fail.
+    policy, and :class:`EndpointError` if every call to an agent's endpoint fails.
     """
     options: dict[str, Any] = {"tasks": tasks, "repeats": repeats, "split": split, "seed": seed}
     options |= {"greedy": greedy, "env_args": env_args}
@@ -76,7 +76,7 @@ def collect_chunks(
 ) -> Iterator[list[Episode]]:
     """The episodes of :func:`collect` in parts, each as soon as it has been played.
 
-    ``kept``: has the episodes of an earlier call; those of this call are added to it.
+    ``kept``: a folder with the episodes of an earlier call; those of this call are added to it.
     """
     if tasks != "all":
         _check_at_least_one("tasks", tasks, " or 'all'")
@@ -85,17 +85,17 @@ def collect_chunks(
     with ranks.process_group():
         player, _ = resolve_policy(policy, env, seed=seed, split=split, env_args=env_args)
         env_fn, env_id = _env_factory(env, player, split, env_args or {})
-        numbered = isinstance(env, str)
+        numbered = isinstance(env, str)  # a function's tasks have no numbers
         first = env_fn()
         refuse_fallback(first, env_id)
         numbers = range(count_tasks(first, env_id, tasks, seed, numbered=numbered))
-        at_once = max(1, concurrency // repeats) * ranks.world_size()
+        tasks_per_chunk = max(1, concurrency // repeats) * ranks.world_size()
         failures: dict[str, set[str]] = {}  # by agent; "" stands for a successful call
-        for start in range(0, len(numbers), at_once):
-            chunk = numbers[start : start + at_once]
+        for start in range(0, len(numbers), tasks_per_chunk):
+            chunk = numbers[start : start + tasks_per_chunk]
             mine = [(chunk[i], n) for i in ranks.shard_range(len(chunk)) for n in range(repeats)]
             episodes_by_key = {} if kept is None else kept.take(mine)
-            missing = [place for place in mine if place not in episodes_by_key]
+            missing = [key for key in mine if key not in episodes_by_key]
 
             def note(number: int, episode: Episode, missing: list[SampleKey] = missing) -> None:
                 if kept is not None:
@@ -121,7 +121,7 @@ def collect_chunks(
             part = own_episodes if ranks.world_size() == 1 else _gather_episodes(own_episodes)
             for decision in (d for episode in part for d in episode.decisions):
                 failures.setdefault(decision.agent, set()).add(decision.completion.failure)
-            if start + at_once >= len(numbers):
+            if start + tasks_per_chunk >= len(numbers):
                 _check_endpoints(failures, player)
             yield part
 
@@ -201,7 +201,7 @@ def refuse_fallback(env: AECEnv, env_id: str) -> None:
     game = env.unwrapped
     if isinstance(game, TextEnv) and game.fallback:
         raise ConfigError(
-            f"{env_id}: its public set cannot be reached: {SAMPLE_RULE}; source='hub' shows the cause"
+            f"{env_id}: its public data set cannot be reached: {SAMPLE_RULE}; pass source='hub' to see why"
         )
 
 
@@ -213,7 +213,7 @@ def prompt_style_args(env_id: str, players: Iterable[Policy]) -> dict[str, Any]:
 
 
 def as_policy_mapping(player: Policy | Mapping[str, Policy]) -> Mapping[str, Policy]:
-    """The policies by agent; one for all agents has the key "all"."""
+    """The policies by agent; a single policy for all agents gets the key "all"."""
     return player if isinstance(player, Mapping) else {"all": player}
 
 
@@ -248,7 +248,7 @@ def _check_endpoints(
         policy = player[dead[0]] if isinstance(player, Mapping) else player
         raise EndpointError(
             f"{policy.name} does not answer: every call for {', '.join(dead)} failed "
-            f"({min(failures[dead[0]])}). Check that the server runs at this address"
+            f"({min(failures[dead[0]])}). Check that a server is running at the address in its name"
         )
 
 
@@ -272,9 +272,9 @@ def _with_split(make: Callable[..., AECEnv], split: str) -> Callable[[], AECEnv]
     return partial(make, split=split) if "split" in inspect.signature(make).parameters else make
 
 
-def _check_at_least_one(name: str, value: object, otherwise: str = "") -> None:
+def _check_at_least_one(name: str, value: object, alternative: str = "") -> None:
     if not isinstance(value, int) or value < 1:
-        raise ConfigError(f"{name} must be at least 1{otherwise}, got {value!r}")
+        raise ConfigError(f"{name} must be at least 1{alternative}, got {value!r}")
 
 
 def count_tasks(
@@ -284,9 +284,11 @@ def count_tasks(
     if isinstance(tasks, int) and not numbered:
         return tasks
     try:
-        last = {"task": tasks - 1} if isinstance(tasks, int) else None
-        env.reset(seed=seed, options=last)
-    except IndexError:  # a generator that has run out of new tasks now knows their number
+        last_task = {"task": tasks - 1} if isinstance(tasks, int) else None
+        env.reset(seed=seed, options=last_task)
+    except (
+        IndexError
+    ):  # the generator ran out of tasks, so infos give their number after this reset
         env.reset(seed=seed)
     count: int | None = next(iter(env.infos.values())).get("tasks")
     if isinstance(tasks, int):

@@ -3,7 +3,7 @@
 Pure functions. Those on the returns of one group take float tensors [K] and use a baseline from that
 group only; :func:`whiten` takes a whole batch. The baseline that persists across batches is in
 :mod:`llmzoo.learners.rae`. Advantages from a critic's values are in
-:mod:`llmzoo.learners.value_estimation`.
+:mod:`llmzoo.learners.value_estimation`. Rewards are paid by :meth:`llmzoo.envs.base.TextEnv._pay`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Shapes: N completions, C tokens (padded). ``mask`` [N, C] is 1 on sampled tokens, including the
 end-of-sequence token, and 0 on padding. Losses are per token; :func:`token_weights` reduces them to
-a scalar.
+a scalar. :func:`llmzoo.learners.updates.policy_gradient.surrogate_loss` puts them together.
 """
 
 from __future__ import annotations

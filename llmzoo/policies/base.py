@@ -38,6 +38,9 @@ class PolicyRequest:
     cancelled: Event | None = None
 
 
+OnComplete = Callable[[int, list[Completion]], None]  # a request's index, and its completions
+
+
 @runtime_checkable
 class Policy(Protocol):
     """Answers requests. One model may play several agents.
@@ -49,52 +52,29 @@ class Policy(Protocol):
     prompt_style: str | None
 
     def respond(
-        self, requests: Sequence[PolicyRequest], group_size: int = 1, *, greedy: bool = False
-    ) -> list[list[Completion]]:
-        """``group_size`` completions for each request, in order.
-
-        ``greedy``: the most likely answer instead of a sampled one; ``group_size`` must then be 1.
-        Deterministic policies ignore it.
-        """
-        ...
-
-
-OnComplete = Callable[[int, list[Completion]], None]  # a request's index, and its answers
-
-
-def ignore_completion(index: int, answers: list[Completion]) -> None:
-    """An :data:`OnComplete` for callers that wait for all answers."""
-
-
-class StreamingPolicy:
-    """A policy that returns each request's answers as soon as they are complete.
-
-    Episodes with their answer continue while the other answers are still being sampled.
-    """
-
-    def respond(
-        self, requests: Sequence[PolicyRequest], group_size: int = 1, *, greedy: bool = False
-    ) -> list[list[Completion]]:
-        """See :meth:`Policy.respond`."""
-        return self.respond_streaming(
-            requests, group_size, greedy=greedy, on_complete=ignore_completion
-        )
-
-    def respond_streaming(
         self,
         requests: Sequence[PolicyRequest],
         group_size: int = 1,
         *,
         greedy: bool = False,
-        on_complete: OnComplete,
+        on_complete: OnComplete | None = None,
     ) -> list[list[Completion]]:
-        """Like :meth:`Policy.respond`, but also pass each request's answers to ``on_complete`` once."""
-        raise NotImplementedError
+        """``group_size`` completions for each request, in order.
+
+        ``greedy``: the most likely completion instead of a sampled one; ``group_size`` must then be 1.
+        Deterministic policies ignore it. ``on_complete``: a policy may pass it the completions of a request,
+        once, as soon as they are there. Their episode then continues while others are still being sampled.
+        """
+        ...
+
+
+class JointlySampled:
+    """A policy that can answer in one call with others, which is faster."""
 
     @property
     def batch_key(self) -> Hashable:
-        """Policies with the same key answer in one call of :meth:`respond_jointly`, which is faster."""
-        return id(self)
+        """Policies with the same key answer in one call of :meth:`respond_jointly`."""
+        raise NotImplementedError
 
     @staticmethod
     def respond_jointly(
@@ -103,13 +83,13 @@ class StreamingPolicy:
         group_size: int = 1,
         *,
         greedy: bool = False,
-        on_complete: OnComplete,
+        on_complete: OnComplete | None = None,
     ) -> list[list[Completion]]:
-        """:meth:`respond_streaming` with a policy for each request; all have the same ``batch_key``."""
+        """:meth:`Policy.respond` with a policy for each request; all have the same ``batch_key``."""
         raise NotImplementedError
 
 
-def respond_streaming(
+def respond_to_each(
     policy: Policy,
     requests: Sequence[PolicyRequest],
     group_size: int = 1,
@@ -117,18 +97,22 @@ def respond_streaming(
     greedy: bool = False,
     on_complete: OnComplete,
 ) -> list[list[Completion]]:
-    """:meth:`StreamingPolicy.respond_streaming` for any policy. One that does not stream answers all at once."""
-    if isinstance(policy, StreamingPolicy):
-        return policy.respond_streaming(
-            requests, group_size, greedy=greedy, on_complete=on_complete
-        )
-    groups = policy.respond(requests, group_size, greedy=greedy)
-    for index, answers in enumerate(groups):
-        on_complete(index, answers)
+    """:meth:`Policy.respond`, which passes each request's completions to ``on_complete``, whether or not
+    the policy does so by itself."""
+    delivered: set[int] = set()
+
+    def deliver(index: int, completions: list[Completion]) -> None:
+        delivered.add(index)
+        on_complete(index, completions)
+
+    groups = policy.respond(requests, group_size, greedy=greedy, on_complete=deliver)
+    for index, completions in enumerate(groups):
+        if index not in delivered:
+            deliver(index, completions)
     return groups
 
 
-class RoutedPolicy(StreamingPolicy):
+class RoutedPolicy:
     """A policy that passes each request on to one of several policies."""
 
     def route(self, request: PolicyRequest) -> Policy:
@@ -139,13 +123,13 @@ class RoutedPolicy(StreamingPolicy):
         """Called with a request's answers, which ``policy`` gave."""
         return answers
 
-    def respond_streaming(
+    def respond(
         self,
         requests: Sequence[PolicyRequest],
         group_size: int = 1,
         *,
         greedy: bool = False,
-        on_complete: OnComplete,
+        on_complete: OnComplete | None = None,
     ) -> list[list[Completion]]:
         answers: list[list[Completion]] = [[] for _ in requests]
         routes: dict[int, tuple[Policy, list[int]]] = {}
@@ -157,9 +141,7 @@ class RoutedPolicy(StreamingPolicy):
                 self._record_completions, policy, indices, answers, on_complete
             )
             part = [requests[index] for index in indices]
-            respond_streaming(
-                policy, part, group_size, greedy=greedy, on_complete=on_routed_complete
-            )
+            respond_to_each(policy, part, group_size, greedy=greedy, on_complete=on_routed_complete)
         return answers
 
     def _record_completions(
@@ -167,14 +149,15 @@ class RoutedPolicy(StreamingPolicy):
         policy: Policy,
         indices: Sequence[int],
         answers: list[list[Completion]],
-        on_complete: OnComplete,
+        on_complete: OnComplete | None,
         number: int,
         group: list[Completion],
     ) -> None:
         """Note the answers to the request that is ``number`` among those of ``policy``."""
         index = indices[number]
         answers[index] = self.process_completions(policy, group)
-        on_complete(index, answers[index])
+        if on_complete is not None:
+            on_complete(index, answers[index])
 
 
 class ScriptedPolicy:
@@ -190,7 +173,12 @@ class ScriptedPolicy:
         self.answer = answer
 
     def respond(
-        self, requests: Sequence[PolicyRequest], group_size: int = 1, *, greedy: bool = False
+        self,
+        requests: Sequence[PolicyRequest],
+        group_size: int = 1,
+        *,
+        greedy: bool = False,
+        on_complete: OnComplete | None = None,
     ) -> list[list[Completion]]:
         return [
             [self._completion(_with_sample_seed(request, i)) for i in range(group_size)]
@@ -221,9 +209,14 @@ class BoundPolicy:
         return self._policy.answer(request)
 
     def respond(
-        self, requests: Sequence[PolicyRequest], group_size: int = 1, *, greedy: bool = False
+        self,
+        requests: Sequence[PolicyRequest],
+        group_size: int = 1,
+        *,
+        greedy: bool = False,
+        on_complete: OnComplete | None = None,
     ) -> list[list[Completion]]:
-        return self._policy.respond(requests, group_size, greedy=greedy)
+        return self._policy.respond(requests, group_size, greedy=greedy, on_complete=on_complete)
 
 
 AgentPolicies = Mapping[str, Policy]

@@ -23,7 +23,7 @@ from llmzoo.endpoints import (
     parse_endpoint,
 )
 from llmzoo.errors import ConfigError, EndpointError
-from llmzoo.policies.base import PolicyRequest
+from llmzoo.policies.base import OnComplete, PolicyRequest
 from llmzoo.policies.settings import Chat, Sampling, SamplingPolicy
 from llmzoo.records import Completion
 from llmzoo.terminal_text import escape_unprintable
@@ -150,7 +150,12 @@ class EndpointPolicy(SamplingPolicy):
                 setattr(self, counter, getattr(self, counter) + tokens)
 
     def respond(
-        self, requests: Sequence[PolicyRequest], group_size: int = 1, *, greedy: bool = False
+        self,
+        requests: Sequence[PolicyRequest],
+        group_size: int = 1,
+        *,
+        greedy: bool = False,
+        on_complete: OnComplete | None = None,
     ) -> list[list[Completion]]:
         return _run_coroutine(self._respond(requests, group_size, greedy))
 

@@ -52,10 +52,10 @@ from llmzoo.models.precision import (
 from llmzoo.models.self_test import check_family
 from llmzoo.models.static_rows import is_faster_on_gpu
 from llmzoo.policies.base import (
+    JointlySampled,
     NoiseKeys,
     OnComplete,
     PolicyRequest,
-    StreamingPolicy,
     default_max_new_tokens,
 )
 from llmzoo.policies.histories import Histories
@@ -68,7 +68,7 @@ from llmzoo.spaces import Conversation
 __all__ = ["TINY_FOLDER", "TransformersPolicy", "hide_progress_bars"]
 
 
-class TransformersPolicy(StreamingPolicy, SamplingPolicy):
+class TransformersPolicy(JointlySampled, SamplingPolicy):
     """A model and its tokenizer for any number of agents.
 
     Parameters
@@ -241,13 +241,13 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
         """The token ids of a prompt, through the chat template if there is one."""
         return self.prompts_for(agent).encode(observation, self.histories, agent)
 
-    def respond_streaming(
+    def respond(
         self,
         requests: Sequence[PolicyRequest],
         group_size: int = 1,
         *,
         greedy: bool = False,
-        on_complete: OnComplete,
+        on_complete: OnComplete | None = None,
     ) -> list[list[Completion]]:
         return TransformersPolicy.respond_jointly(
             [self] * len(requests), requests, group_size, greedy=greedy, on_complete=on_complete
@@ -277,7 +277,7 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
         group_size: int = 1,
         *,
         greedy: bool = False,
-        on_complete: OnComplete,
+        on_complete: OnComplete | None = None,
     ) -> list[list[Completion]]:
         prompts = [
             policy.encode(request.observation, request.agent)
@@ -289,6 +289,12 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
             for key in policy.noise_keys.keys([request])
         ]
         answers: list[list[Completion]] = [[] for _ in requests]
+
+        def deliver(index: int, completions: list[Completion]) -> None:
+            answers[index] = completions
+            if on_complete is not None:
+                on_complete(index, completions)
+
         by_sampling: dict[Sampling, list[int]] = {}
         for index, (policy, request) in enumerate(zip(policies, requests, strict=True)):
             sampling = policy.sampling_for(request.agent)
@@ -296,8 +302,7 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
             if len(prompts[index]) == 0 or len(prompts[index]) > room:
                 policy._warn_too_long(len(prompts[index]), room)
                 no_answer = Completion(text="", prompt_ids=prompts[index], refused=True)
-                answers[index] = [no_answer] * group_size
-                on_complete(index, answers[index])
+                deliver(index, [no_answer] * group_size)
             else:
                 by_sampling.setdefault(sampling, []).append(index)
         for sampling, indices in by_sampling.items():
@@ -311,10 +316,8 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
                 sampling: Sampling = sampling,
             ) -> None:
                 i = indices[n]
-                answers[i] = [
-                    policies[i]._completion(prompts[i], row, sampling, requests[i]) for row in rows
-                ]
-                on_complete(i, answers[i])
+                made = policies[i]._completion
+                deliver(i, [made(prompts[i], row, sampling, requests[i]) for row in rows])
 
             sample_in_passes(
                 [policies[i] for i in indices],

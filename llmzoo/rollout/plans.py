@@ -1,6 +1,6 @@
 """Where a learner's batches come from: trees, whole episodes, files, or nothing at all.
 
-Plans of play are dataclasses, so learners with equal plans share a tree.
+A learner's ``plan`` is one of these. Plans of play are dataclasses, so learners with equal plans share a tree.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ call. Environments with ``metadata["slow_step"]`` are stepped in threads, and th
 :class:`RemoteHost` in one call per cohort. These steps overlap with sampling in two ways:
 
 * ``early``: a rollout continues as soon as its own completions are finished, while the same call still
-  samples longer ones (an :class:`llmzoo.policies.base.StreamingPolicy`) or another policy samples. This
+  samples longer ones (``on_complete`` of :meth:`llmzoo.policies.base.Policy.respond`) or another policy samples. This
   costs nothing. It hides the steps of every rollout except those whose completions finish last.
 * ``cohorts``: the rollouts are split into cohorts that are sampled alternately. One cohort steps while
   another is sampled. This hides all steps that are shorter than a call, but there are more calls, and
@@ -32,13 +32,14 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 from threading import Condition, Event
 from typing import Any
 
 from pettingzoo import AECEnv
 
-from llmzoo.policies.base import Policy, PolicyRequest, StreamingPolicy, ignore_completion
+from llmzoo.policies.base import JointlySampled, Policy, PolicyRequest
 from llmzoo.records import Completion
 from llmzoo.rollout.stepping import RemoteHost, RolloutClock, StepRequest, get_remote_host
 
@@ -185,7 +186,7 @@ class _Scheduler:
         """Sample the completions that the rollouts of a cohort wait for, and resume the rollouts."""
         cohort.active = len(cohort.rollouts)
         keys = {
-            id(policy): policy.batch_key if isinstance(policy, StreamingPolicy) else id(policy)
+            id(policy): policy.batch_key if isinstance(policy, JointlySampled) else id(policy)
             for policy in self._policies.values()
         }
         calls: dict[tuple[Hashable, int, bool], list[tuple[RunningRollout, int]]] = {}
@@ -213,20 +214,11 @@ class _Scheduler:
                 self._resume(cohort, rollout)
 
         with self._clock.sampling():
-            if isinstance(policy, StreamingPolicy) and len(set(map(id, policies))) > 1:
-                groups = policy.respond_jointly(
-                    policies,
-                    requests,
-                    group_size,
-                    greedy=greedy,
-                    on_complete=deliver if self._early else ignore_completion,
-                )
-            elif self._early and isinstance(policy, StreamingPolicy):
-                groups = policy.respond_streaming(
-                    requests, group_size, greedy=greedy, on_complete=deliver
-                )
-            else:
-                groups = policy.respond(requests, group_size, greedy=greedy)
+            respond = policy.respond
+            if isinstance(policy, JointlySampled) and len(set(map(id, policies))) > 1:
+                respond = partial(policy.respond_jointly, policies)
+            on_complete = deliver if self._early else None
+            groups = respond(requests, group_size, greedy=greedy, on_complete=on_complete)
         self._clock.answers += sum(map(len, groups))
         for index, (_, completions) in enumerate(zip(targets, groups, strict=True)):
             if index not in delivered:

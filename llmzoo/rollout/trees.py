@@ -1,6 +1,7 @@
-"""The joint tree: groups of completions of all agents at a node, tried in copies of the episode.
+"""Joint trees: at each node a group of completions for every agent, played in copies of the episode.
 
-It is a rollout (see :mod:`llmzoo.rollout.scheduler`) that returns a :class:`Batch`. Agents that are
+:func:`joint_tree` is a rollout: a generator that yields requests for samples and steps, and children, to the
+scheduler (:mod:`llmzoo.rollout.scheduler`), and returns a :class:`Batch`. Agents that are
 not trained (scripted, frozen) act once and form no group.
 """
 
@@ -54,30 +55,30 @@ def joint_tree(
     with_greedy: bool = False,
     redraws: int | Mapping[str, int] = 0,
 ) -> Rollout:
-    """At each node, sample ``group_size`` completions for every agent that acts there. Returns are
-    means over what follows.
+    """At each node, sample ``group_size`` completions for every agent that acts there. The
+    return of a completion is the mean over the continuations that are played after it.
 
     ``align`` pairs the g-th completions of all agents (``group_size`` joint actions). ``cross``
     tries all ``group_size**N`` combinations of the same completions and gives each completion the
     mean return of the combinations that contain it. The return of a joint action is its reward +
-    gamma x the mean return of the node that it leads to, discounted once per turn of the agent
-    itself.
+    gamma x the mean return of the node that it leads to. Each agent's return is discounted once per
+    turn of that agent.
 
     ``expand``: how many children of a node become nodes with ``group_size`` completions of their
     own (None: all, the full tree of MAGRPO, arXiv 2508.04652, whose cost is ``group_size**depth``).
     The others are continued with one completion per turn, which estimates the same mean without
-    bias at a cost that grows with the square of the depth. The ``reach`` of a group is the share of
-    joint actions that lead to its node, times the number of children that continue for each
-    expanded one. ``with_greedy`` also tries the joint greedy action at each node and records its
-    return in the groups. ``redraws`` (with ``align``) also tries each joint action with the
-    completion of one agent replaced by that many of its other completions, and records the mean
-    return as ``redrawn``. No completions are sampled for this here (a mapping gives their number by
-    agent), but each of the ``N * group_size * redraws`` copies is played to the end.
+    bias at a cost that grows with the square of the depth. The ``reach`` of a group estimates how likely
+    play reaches its node: the parent's reach x the share of joint actions that do not end the episode
+    / the number of expanded children. ``with_greedy`` also tries the joint greedy action at each node and records its
+    return in the groups. ``redraws`` (with ``align``; a mapping gives the number by agent)
+    also tries, for each joint action and agent, as many variants in which this agent's completion is
+    replaced by another one of its group, and records their mean return as ``redrawn``. This samples no
+    new completions, but each of the ``N * group_size * redraws`` copies is played to the end.
 
-    An agent that acts several times in a row (:mod:`llmzoo.rollout.attempts`) has its attempts as its
+    For an agent that acts several times in a row (:mod:`llmzoo.rollout.attempts`), the attempts form the
     group, regardless of ``group_size``. With ``expand=None`` this gives the hierarchical groups of a
     proposer and its solver: ``group_size`` proposals, each with the solver's attempts at it as a group,
-    and each rewarded by all attempts at it.
+    and each rewarded for all attempts at it.
     """
     tree = _JointTree(
         seed=seed,
@@ -90,12 +91,15 @@ def joint_tree(
         redraws=dict.fromkeys(trained, redraws) if isinstance(redraws, int) else redraws,
         rng=random.Random(f"{seed}/expand"),
     )
-    unpaid, turns = dict.fromkeys(env.possible_agents, 0.0), dict.fromkeys(env.possible_agents, 0)
+    no_rewards, turns = (
+        dict.fromkeys(env.possible_agents, 0.0),
+        dict.fromkeys(env.possible_agents, 0),
+    )
     skip_dead(env)
     if is_over(env):
-        tree.end(env, unpaid, turns)
+        tree.end(env, no_rewards, turns)
     else:
-        yield [tree.node(env, (), 1.0, unpaid, turns)]
+        yield [tree.node(env, (), 1.0, no_rewards, turns)]
     return Batch(
         groups=drop_unknown_returns(tree.groups),
         endings=tuple(tree.endings),
@@ -176,8 +180,8 @@ class _JointTree:
             )
             for j in running
         ]
-        # while its children play, a node keeps no state, and completions only if they form groups,
-        # because one node per turn of the episode waits
+        # free what is no longer needed before waiting for the children: every turn of the episode has a
+        # waiting node
         del env, forks, texts, paid, totals, f
         if reach is None:
             del answers, infos
@@ -209,8 +213,8 @@ class _JointTree:
         paid_before: Mapping[str, float],
         turns: Mapping[str, int],
     ) -> Rollout:
-        """:meth:`node` if one agent acts ``count`` times in a row. Its group counts for that many
-        decisions."""
+        """:meth:`node` if one agent acts ``count`` times in a row. Its group's reach is
+        multiplied by ``count``."""
         env_copy = fork(env)
         attempts = yield from sample_attempts(env_copy, agent, count, self.seed)
         totals = {a: paid_before[a] + attempts.total(a) for a in paid_before}
@@ -268,7 +272,7 @@ class _JointTree:
         requests = [build_request(env, agent, self.seed) for agent in agents]
         sizes = [self.group_size if grouped and a in self.trained else 1 for a in agents]
         answers: list[list[Completion]] = yield [
-            SampleRequest(asked, size) for asked, size in zip(requests, sizes, strict=True)
+            SampleRequest(request, size) for request, size in zip(requests, sizes, strict=True)
         ]
         if self.mode == "cross":
             joint = list(itertools.product(*map(range, sizes)))
@@ -276,7 +280,7 @@ class _JointTree:
             joint = [tuple(min(g, size - 1) for size in sizes) for g in range(max(sizes))]
         texts = [tuple(answers[s][i].text for s, i in enumerate(action)) for action in joint]
         if grouped and self.with_greedy:
-            best = yield [SampleRequest(asked, 1, True) for asked in requests]
+            best = yield [SampleRequest(request, 1, True) for request in requests]
             texts.append(tuple(completions[0].text for completions in best))
         return answers, joint, texts
 
@@ -322,7 +326,8 @@ class _JointTree:
         reach: float,
         redrawn: Mapping[tuple[str, str], tuple[float, ...]],
     ) -> None:
-        """Add the group of each trained agent at a node; ``returns`` and ``infos``: of its forks."""
+        """Add the group of each trained agent at a node; ``returns`` and ``infos`` belong to
+        the node's forks."""
         for index, agent in enumerate(agents):
             if agent not in self.trained:
                 continue
@@ -331,12 +336,12 @@ class _JointTree:
                 [j for j, action in enumerate(joint) if action[index] == i]
                 for i in range(len(answers[index]))
             ]
-            never = (0.0,) * len(joint) if (agent, TOTAL) in redrawn else ()
+            zero_returns = (0.0,) * len(joint) if (agent, TOTAL) in redrawn else ()
             components = {
                 name: ComponentReturns(
                     returns=tuple(sum(values[j] for j in js) / len(js) for js in actions),
                     greedy=values[len(joint)] if self.with_greedy else None,
-                    redrawn=redrawn.get((agent, name), never),
+                    redrawn=redrawn.get((agent, name), zero_returns),
                 )
                 for name, values in _returns_by_component(agent, returns).items()
             }
@@ -375,7 +380,7 @@ def has_failed_completion(answers: Sequence[Sequence[Completion]], action: Seque
 
 
 def _mean_next_returns(returns: Sequence[float], redraws: int) -> tuple[float, ...]:
-    """For each attempt the mean return of the next ``redraws`` ones, wrapping around to the first."""
+    """For each attempt the mean return of the ``redraws`` attempts after it, wrapping around to the first."""
     if not redraws:
         return ()
     count = len(returns)

@@ -8,7 +8,8 @@ results. ``state.json`` has the iteration, the tokens sampled so far, the mean r
 policies, and the state of torch's random generator. All other randomness of a run is derived from its
 seed and the iteration number.
 
-A checkpoint is written under a temporary name and renamed when complete.
+A checkpoint is written under a temporary name and renamed when complete. A run is resumed by
+``training.setup.Setup.load_checkpoint``, before the first iteration.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.registry import is_remote
 
 SHARED = "policy"  # the name of the one policy for all agents
-OTHERS = "(others)"
+OTHERS = "(others)"  # the name of the policy of all agents that ``policies`` leaves out
 _SAMPLING_OPTIONS = ("temperature", "top_p", "top_k", "max_new_tokens", "stop")
 _CHAT_OPTIONS = ("system", "chat_template_args", "thought_end")
 _KINDS: Mapping[Any, tuple[tuple[type, ...], str]] = {
@@ -33,7 +33,7 @@ _KINDS: Mapping[Any, tuple[tuple[type, ...], str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentConfig:
-    """Settings of one agent; None takes the run's setting."""
+    """Settings of one agent; None: the run's setting."""
 
     # the policy of this agent: a scripted policy, a model, openai:..., grpc://... or a run folder
     policy: str | None = None
@@ -66,7 +66,7 @@ class AgentConfig:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
 
-    def sampling(self, run: Sampling) -> Sampling:
+    def sampling(self, run_sampling: Sampling) -> Sampling:
         """The run's sampling settings, overridden by this agent's."""
         overrides = {
             name: value
@@ -75,16 +75,19 @@ class AgentConfig:
         }
         if "stop" in overrides:
             overrides["stop"] = tuple(overrides["stop"])
-        return replace(run, **overrides)
+        return replace(run_sampling, **overrides)
 
-    def chat(self, run: Chat) -> Chat:
+    def chat(self, run_chat: Chat) -> Chat:
         """The run's prompt settings, overridden by this agent's."""
         overrides = {
             name: value for name, value in self.explicit_settings().items() if name in _CHAT_OPTIONS
         }
-        if run.chat_template_args and self.chat_template_args is not None:
-            overrides["chat_template_args"] = {**run.chat_template_args, **self.chat_template_args}
-        return replace(run, **overrides)
+        if run_chat.chat_template_args and self.chat_template_args is not None:
+            overrides["chat_template_args"] = {
+                **run_chat.chat_template_args,
+                **self.chat_template_args,
+            }
+        return replace(run_chat, **overrides)
 
 
 @cache
@@ -208,7 +211,7 @@ def _model_configs(
             raise ConfigError("model_args need names of models: let policies map agents to names")
         form: Literal["full", "lora"] = "lora" if arrangement == "lora" else "full"
         return {name: ModelConfig(form=form) for name in names.values()}
-    check_names("model of agents", model_args, sorted({*names.values()}))
+    check_names("model in policies", model_args, sorted({*names.values()}))
     models = {}
     for name in names.values():
         settings = model_args.get(name, {})
@@ -225,7 +228,7 @@ def _model_configs(
 
 
 def policy_kind(source: str) -> str:
-    """``"scripted"``, ``"endpoint"``, ``"server"`` (of policies) or ``"model"``."""
+    """``"scripted"``, ``"endpoint"``, ``"server"`` (a policy server) or ``"model"``."""
     if source in SCRIPTED:
         return "scripted"
     if is_remote(source):
@@ -316,8 +319,8 @@ def _check_effects(
             f"agent {agent!r} is played by {plan.source!r}, which {why}: "
             f"leave out {', '.join(prompt_options)}"
         )
-    alone = arrangement in plans if isinstance(arrangement, str) else False
-    if alone and plan.learns and agent != arrangement:
+    single_learner = arrangement in plans if isinstance(arrangement, str) else False
+    if single_learner and plan.learns and agent != arrangement:
         raise ConfigError(
             f"policies={arrangement!r} means that no other agent learns: set frozen for {agent!r}, or "
             "use policies='separate'"

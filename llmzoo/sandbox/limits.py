@@ -1,10 +1,10 @@
 """What a program or a command may use.
 
-:mod:`llmzoo.sandbox.confine.zygote` sets :class:`Limits` in the child that runs a program, whose output the
-host bounds (:mod:`llmzoo.sandbox.confine.job`). :mod:`llmzoo.sandbox.confine.launcher` sets
-:class:`CommandLimits` for a command. A program's limits on processes and threads, open files and scratch
-space are constants of the zygote, and a command's on open files is one of the launcher: both run without
-the rest of llmzoo, so they cannot import this module.
+For a program, :mod:`llmzoo.sandbox.confine.zygote` sets :class:`Limits` (``_enter``) and the fixed limits
+(``_confine``): 64 processes and threads, 256 open files, 16 MB of scratch space. The host bounds its output
+(:mod:`llmzoo.sandbox.confine.job`). For a command, :mod:`llmzoo.sandbox.confine.launcher` sets
+:class:`CommandLimits` and a limit of 1024 open files (``_fork``). Both run without the rest of llmzoo, so they
+cannot import this module.
 """
 
 from __future__ import annotations

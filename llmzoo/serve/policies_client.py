@@ -13,7 +13,7 @@ from typing import Any
 import grpc
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies.base import NoiseKeys, OnComplete, PolicyRequest, StreamingPolicy
+from llmzoo.policies.base import NoiseKeys, OnComplete, PolicyRequest
 from llmzoo.policies.settings import Sampling, SamplingPolicy
 from llmzoo.records import Completion
 from llmzoo.serve import validation
@@ -49,7 +49,7 @@ def load(name: str, **options: Any) -> RemotePolicy:
     return RemotePolicy(address, **options)
 
 
-class RemotePolicy(StreamingPolicy, SamplingPolicy):
+class RemotePolicy(SamplingPolicy):
     """A model on a policy server (``llmzoo serve --policy NAME``) for any number of agents.
 
     Parameters
@@ -130,16 +130,22 @@ class RemotePolicy(StreamingPolicy, SamplingPolicy):
         """Restart the sampling noise; also for copies of this policy, which share it."""
         self.noise_keys.reseed(seed)
 
-    def respond_streaming(
+    def respond(
         self,
         requests: Sequence[PolicyRequest],
         group_size: int = 1,
         *,
         greedy: bool = False,
-        on_complete: OnComplete,
+        on_complete: OnComplete | None = None,
     ) -> list[list[Completion]]:
         keys = self.noise_keys.keys(requests)
         answers: list[list[Completion]] = [[] for _ in requests]
+
+        def deliver(index: int, completions: list[Completion]) -> None:
+            answers[index] = completions
+            if on_complete is not None:
+                on_complete(index, completions)
+
         by_sampling: dict[Sampling | None, list[int]] = {}
         for index, request in enumerate(requests):
             by_sampling.setdefault(self.sampling_for(request.agent), []).append(index)
@@ -150,16 +156,14 @@ class RemotePolicy(StreamingPolicy, SamplingPolicy):
             asks: dict[int, pb.Ask] = {}
             for index in indices:
                 if self._is_too_long(requests[index]):
-                    answers[index] = [Completion(text="", refused=True) for _ in range(group_size)]
-                    on_complete(index, answers[index])
+                    deliver(index, [Completion(text="", refused=True) for _ in range(group_size)])
                 else:
                     asks[index] = self._ask(requests[index], keys[index])
             for part in self._split_asks(asks, group_size, call.ByteSize()):
                 with closing(self._generate(call, part)) as generated:
                     for index, completions in generated:
-                        answers[index] = completions
                         self._warn_if_refused(completions)
-                        on_complete(index, completions)
+                        deliver(index, completions)
         return answers
 
     def _is_too_long(self, request: PolicyRequest) -> bool:

@@ -15,7 +15,7 @@ from llmzoo.policies.base import (
     Policy,
     PolicyRequest,
     default_max_new_tokens,
-    respond_streaming,
+    respond_to_each,
 )
 from llmzoo.policies.settings import Chat, Sampling, SamplingPolicy
 from llmzoo.registry import is_remote
@@ -134,7 +134,7 @@ class HostedPolicy:
         ``sampling``: None for the policy's own.
         """
         policy = self._policy(sampling)
-        respond_streaming(policy, requests, group_size, greedy=greedy, on_complete=on_complete)
+        respond_to_each(policy, requests, group_size, greedy=greedy, on_complete=on_complete)
 
     def _policy(self, sampling: Sampling | None) -> Policy:
         if sampling is None:

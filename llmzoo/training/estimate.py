@@ -24,7 +24,7 @@ from llmzoo.engine.base import distinct_models, iteration_seeds
 from llmzoo.engine.local import play_rollouts
 from llmzoo.errors import ConfigError
 from llmzoo.learners.configs.surrogate import SurrogateConfig
-from llmzoo.policies.base import Policy, PolicyRequest
+from llmzoo.policies.base import OnComplete, Policy, PolicyRequest
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Completion, Group
 from llmzoo.rollout.scheduler import rollout_keys
@@ -83,7 +83,12 @@ class CountingPolicy:
         self._model = policy if learns and isinstance(policy, TransformersPolicy) else None
 
     def respond(
-        self, requests: Sequence[PolicyRequest], group_size: int = 1, *, greedy: bool = False
+        self,
+        requests: Sequence[PolicyRequest],
+        group_size: int = 1,
+        *,
+        greedy: bool = False,
+        on_complete: OnComplete | None = None,
     ) -> list[list[Completion]]:
         self.prompts = max(self.prompts, len(requests))
         self.group_size = max(self.group_size, group_size)

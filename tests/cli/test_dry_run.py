@@ -36,7 +36,7 @@ def test_a_limit_on_a_pass_lowers_the_memory(dry):
     argv = ["--learner", "magrpo", "--json"]
     whole = json.loads(dry(*argv).out)
     limited = json.loads(dry(*argv, "--learner.microbatch_tokens", 20).out)
-    assert limited["per_iteration"] == 20 < whole["per_iteration"]
+    assert limited["microbatch_tokens"] == 20 < whole["microbatch_tokens"]
     assert limited["memory"] < whole["memory"]
 
 

@@ -65,7 +65,7 @@ def test_each_stage_starts_where_the_one_before_ended(llmzoo, write, tmp_path):
     argv = ["--env", "sudoku_v0", "--env.max_turns", 1, "--tasks", 2, "--json"]
     said = llmzoo("eval", *argv, "--policy", out)
     assert said.code == 2
-    assert f"name one of {out / '1-sft'}, {out / '2-magrpo'}" in said.err
+    assert f"give one of {out / '1-sft'}, {out / '2-magrpo'}" in said.err
     result = json.loads(llmzoo("eval", *argv, "--policy", out / "2-magrpo").out)
     assert result["success"] == second["after"]["success"]
     assert result["mean_return"] == second["after"]["mean_return"]

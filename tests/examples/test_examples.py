@@ -29,7 +29,7 @@ SAYS = {
     ),
     "calculator_program.py": ("--steps 1 --tasks 2", r"success .* before, .* after"),
     "debate_program.py": ("--steps 1 --tasks 2", r"success .* before, .* after"),
-    "debate_self_play.py": ("", r"expert [+-]\d\.\d\d, against noisy expert [+-]\d\.\d\d\n"),
+    "debate_self_play.py": ("", r"expert [+-]\d\.\d\d, against noisy_expert [+-]\d\.\d\d\n"),
     "distributed.py": (
         "--steps 1 --episodes_per_step 2 --tasks 2",
         r"success .*, returns proposer_0 \d\.\d{5}",

@@ -111,7 +111,7 @@ def test_answers_are_those_of_the_cpu(family, greedy, settings):
         def answers(device):
             asked = player(device, family(), **settings)
             told = early[device]
-            return asked.respond_streaming(
+            return asked.respond(
                 requests(), 6, greedy=greedy, on_complete=lambda n, given: told.append((n, given))
             )
 
@@ -143,7 +143,7 @@ def test_prompts_given_up_end_at_the_same_token():
                         event.set()
 
             asked = player(device, max_new_tokens=60)
-            found = asked.respond_streaming(requests(events), 2, on_complete=answered)
+            found = asked.respond(requests(events), 2, on_complete=answered)
             return [[len(c.ids) for c in given] for given in found]
 
         wanted = lengths("cpu")

@@ -13,7 +13,7 @@ import pytest
 from tiny_models import FakePolicy, policy
 from toy_envs import Adder, Matcher
 
-from llmzoo.policies.base import PolicyRequest, StreamingPolicy
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.rollout import agent_turn_tree, joint_tree, play_episodes, scheduler, stepping
 from llmzoo.rollout.episodes import episode_rollout
 from llmzoo.rollout.scheduler import (
@@ -55,16 +55,18 @@ class Keyed(FakePolicy):
         super().__init__(lambda request, i: str((request.noise // 7 ** (i + 2)) % 5))
         self.asked = []
 
-    def respond(self, requests, group_size=1, *, greedy=False):
+    def respond(self, requests, group_size=1, *, greedy=False, on_complete=None):
         self.asked.append([(r.agent, r.observation, r.noise) for r in requests])
         return super().respond(requests, group_size, greedy=greedy)
 
 
-class EarlyKeyed(Keyed, StreamingPolicy):
+class EarlyKeyed(Keyed):
     """Hands out its answers one after the other, in any order."""
 
-    def respond_streaming(self, requests, group_size=1, *, greedy=False, on_complete):
-        results = self.respond(requests, group_size, greedy=greedy)
+    def respond(self, requests, group_size=1, *, greedy=False, on_complete=None):
+        results = super().respond(requests, group_size, greedy=greedy)
+        if on_complete is None:
+            return results
         for index in Delayed.delays.sample(range(len(results)), len(results)):
             time.sleep(Delayed.delays.random() * Delayed.scale / 2)
             on_complete(index, results[index])
@@ -233,13 +235,13 @@ def test_a_slow_step_does_not_keep_the_other_cohort_from_its_answers():
     assert asked == ["slow", "quick", "slow", "quick"]  # in turn, whatever is ready first
 
 
-class OneByOne(FakePolicy, StreamingPolicy):
+class OneByOne(FakePolicy):
     """Hands out each answer before it writes the next."""
 
-    def respond_streaming(self, requests, group_size=1, *, greedy=False, on_complete):
+    def respond(self, requests, group_size=1, *, greedy=False, on_complete=None):
         results = []
         for index, request in enumerate(requests):
-            results += self.respond([request], group_size, greedy=greedy)
+            results += super().respond([request], group_size, greedy=greedy)
             on_complete(index, results[-1])
         return results
 

@@ -147,7 +147,7 @@ def test_an_environment_that_falls_back_says_so_here_too(server, monkeypatch):
     with pytest.warns(FallbackWarning, match="server cannot reach its public set"):
         env = server.make("humaneval_v0", source="auto")
     assert env.unwrapped.fallback
-    with pytest.raises(ConfigError, match="its public set cannot be reached"):
+    with pytest.raises(ConfigError, match="its public data set cannot be reached"):
         llmzoo.evaluate(server.at("humaneval_v0"), "random", tasks=1)
 
 

@@ -208,7 +208,7 @@ def test_a_client_that_is_gone_stops_the_model(monkeypatch):
     policy = tiny_models.policy(sampling=Sampling(max_new_tokens=200))
     policy.eos_ids = set()
     steps, events, begun, go_on = [], [], threading.Event(), threading.Event()
-    forward, respond = dynamic_rows.sample_tokens, policy.respond_streaming
+    forward, respond = dynamic_rows.sample_tokens, policy.respond
 
     def step(logits, sampling, noise):
         steps.append(1)
@@ -222,7 +222,7 @@ def test_a_client_that_is_gone_stops_the_model(monkeypatch):
         return respond(requests, group_size, **options)
 
     monkeypatch.setattr(dynamic_rows, "sample_tokens", step)
-    policy.respond_streaming = heard
+    policy.respond = heard
     with served(policy) as (running, _):
         stream = PoliciesStub(connect(parse_address(running.address))).Generate(
             pb.GenerateRequest(k=2, asks=[pb.Ask(observation="up", key=1)])
@@ -243,7 +243,7 @@ from llmzoo.policies.base import PolicyRequest
 policy = load(sys.argv[1])
 assert "torch" not in sys.modules, "a client needs no torch"
 requests = [PolicyRequest(agent="a", observation=o, env=None) for o in ("mine 1", "mine 2")]
-policy.respond_streaming(requests, on_complete=lambda index, answers: print(answers[0].text, flush=True))
+policy.respond(requests, on_complete=lambda index, answers: print(answers[0].text, flush=True))
 """
 
 

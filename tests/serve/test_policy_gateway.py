@@ -375,10 +375,8 @@ def test_the_noise_belongs_to_the_episode(tmp_path):
 class Watched(TransformersPolicy):
     """A model with random weights that keeps its completions."""
 
-    def respond_streaming(self, requests, group_size=1, *, greedy=False, on_complete):
-        found = super().respond_streaming(
-            requests, group_size, greedy=greedy, on_complete=on_complete
-        )
+    def respond(self, requests, group_size=1, *, greedy=False, on_complete=None):
+        found = super().respond(requests, group_size, greedy=greedy, on_complete=on_complete)
         self.said = [*getattr(self, "said", []), *found]
         return found
 
@@ -423,7 +421,7 @@ def test_a_mixed_call_gives_each_agent_its_own_policy():
     policy = AgentRouter({"left_0": echo, "right_1": early})
     requests = [asks(str(n), agent=AGENTS[n % 2])[0] for n in range(4)]
     told = {}
-    found = policy.respond_streaming(requests, on_complete=told.__setitem__)
+    found = policy.respond(requests, on_complete=told.__setitem__)
     said = [["left_0:0"], ["1 0"], ["left_0:2"], ["3 0"]]
     assert texts(found) == said
     assert texts([told[n] for n in range(4)]) == said

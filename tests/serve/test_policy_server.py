@@ -13,7 +13,6 @@ from policy_servers import LONG, Asking, Gated, asks, client, has_waiting, serve
 from llmzoo.errors import ConfigError
 from llmzoo.evaluation.evaluate import evaluate
 from llmzoo.policies import load
-from llmzoo.policies.base import StreamingPolicy
 from llmzoo.policies.settings import Sampling
 from llmzoo.records import Completion
 from llmzoo.serve.channel import connect, parse_address
@@ -155,7 +154,7 @@ def test_answers_arrive_before_the_others_are_complete():
             heard.append((index, completions[0].text))
             model.open()  # the next answer is written once this one has arrived
 
-        answers = client(running).respond_streaming(asks("x", "y", "z"), on_complete=answered)
+        answers = client(running).respond(asks("x", "y", "z"), on_complete=answered)
     assert heard == [(0, "x 0"), (1, "y 0"), (2, "z 0")]
     assert texts(answers) == [["x 0"], ["y 0"], ["z 0"]]
 
@@ -170,7 +169,7 @@ def test_an_error_of_who_listens_ends_the_call():
         far = client(running)
         model.open()
         with pytest.raises(KeyError, match="mine"):
-            far.respond_streaming(asks("x", "y", "z"), on_complete=answered)
+            far.respond(asks("x", "y", "z"), on_complete=answered)
         assert model.requests[0].cancelled.wait(LONG)
         model.open(2)  # "y", after which the model hears that nobody waits for "z", and "later"
         assert texts(far.respond(asks("later"))) == [["later 0"]]
@@ -182,7 +181,7 @@ class Writer:
 
     name, prompt_style = "writer", None
 
-    def respond(self, requests, group_size=1, *, greedy=False):
+    def respond(self, requests, group_size=1, *, greedy=False, on_complete=None):
         return [[self.completion(i) for i in range(group_size)] for _ in requests]
 
     def completion(self, i):
@@ -268,7 +267,7 @@ def test_other_settings_are_answered_apart():
             assert asking.result() == near.with_sampling(max_new_tokens=n).respond(asks(*PROMPTS))
 
 
-class Held(StreamingPolicy):
+class Held:
     """A model that waits before each call until its gate is open."""
 
     name, prompt_style = "held", None
@@ -278,13 +277,11 @@ class Held(StreamingPolicy):
         self.begun, self.gate = threading.Event(), threading.Event()
         self._model = model
 
-    def respond_streaming(self, requests, group_size=1, *, greedy=False, on_complete):
+    def respond(self, requests, group_size=1, *, greedy=False, on_complete=None):
         self.sizes.append(len(requests))
         self.begun.set()
         assert self.gate.wait(LONG)
-        return self._model.respond_streaming(
-            requests, group_size, greedy=greedy, on_complete=on_complete
-        )
+        return self._model.respond(requests, group_size, greedy=greedy, on_complete=on_complete)
 
 
 def test_clients_do_not_share_their_chance():

@@ -18,7 +18,7 @@ import llmzoo
 from llmzoo.engine.base import iteration_seeds
 from llmzoo.envs.base import FastOrderEnforcingWrapper
 from llmzoo.envs.forking import fork
-from llmzoo.policies.base import ScriptedPolicy, StreamingPolicy
+from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.records import Completion
 from llmzoo.rollout import agent_turn_tree, joint_tree, play_episodes
 from llmzoo.rollout.episodes import episode_rollout
@@ -81,7 +81,7 @@ class Keyed:
     def __init__(self):
         self.asked = []
 
-    def respond(self, requests, group_size=1, *, greedy=False):
+    def respond(self, requests, group_size=1, *, greedy=False, on_complete=None):
         self.asked.append([(r.agent, r.observation, r.noise) for r in requests])
         return [
             [
@@ -92,11 +92,12 @@ class Keyed:
         ]
 
 
-class EarlyKeyed(Keyed, StreamingPolicy):
-    def respond_streaming(self, requests, group_size=1, *, greedy=False, on_complete):
-        answers = self.respond(requests, group_size, greedy=greedy)
+class EarlyKeyed(Keyed):
+    def respond(self, requests, group_size=1, *, greedy=False, on_complete=None):
+        answers = super().respond(requests, group_size, greedy=greedy)
         for index in reversed(range(len(answers))):
-            on_complete(index, answers[index])
+            if on_complete is not None:
+                on_complete(index, answers[index])
         return answers
 
 
@@ -188,7 +189,7 @@ def test_cohorts_have_a_call_each_which_is_made_while_the_other_is_answered(serv
     class Watching(Keyed):
         """Answers only once the steps of the other cohort have been asked for."""
 
-        def respond(self, requests, group_size=1, *, greedy=False):
+        def respond(self, requests, group_size=1, *, greedy=False, on_complete=None):
             # the resets, and the steps after each earlier answer
             assert until(lambda: len(calls) == 1 + len(self.asked))
             return super().respond(requests, group_size, greedy=greedy)

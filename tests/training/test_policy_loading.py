@@ -218,7 +218,7 @@ def test_agents_of_one_model_have_their_own_sampling(loaded):
         (TWO, {"c": {"policy": "expert"}}, {}, "'c' has both a model in policies and a policy"),
         (TWO, {"a": {"frozen": True}}, {}, "a cannot be frozen, because other agents"),
         (TWO, {"a": {"learning_rate": 0.1}}, {}, "'a' shares its weights"),
-        (TWO, {}, {"three": {}}, "unknown model of agents 'three'"),
+        (TWO, {}, {"three": {}}, "unknown model in policies 'three'"),
         (TWO, {}, {"one": {"forms": "lora"}}, "Did you mean 'form'"),
         (TWO, {}, {"one": {"form": "half"}}, "model 'one': form must be full or lora, got 'half'"),
         (TWO, {}, {"one": "lora"}, "model_args of 'one' must be a mapping"),

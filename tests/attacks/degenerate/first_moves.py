@@ -39,8 +39,9 @@ def _games(env: TextEnv, role: str, prompt: str) -> Answers:
 
 
 def _moves(env: TextEnv, move: str) -> bool:
-    world = env.episode.world
-    return bool(env.execute(world, env.parse(move)).world != world)
+    state = env.episode
+    moved = env.execute(state.task, state.world, env.parse(state, move)).world
+    return bool(moved != state.world)
 
 
 def _sudoku(grid: str) -> Answers:

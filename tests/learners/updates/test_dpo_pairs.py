@@ -401,7 +401,7 @@ def test_a_cross_gives_each_answer_its_mean_over_the_others():
         name, prompt_style = "writer", None
 
         def respond(
-            self, requests: list[PolicyRequest], group_size: int = 1, *, greedy: bool = False
+            self, requests: list[PolicyRequest], group_size: int = 1, *, greedy: bool = False, **_
         ):
             return [
                 [Completion(text=str(i), prompt_ids=(5,), ids=(20 + i,)) for i in range(group_size)]

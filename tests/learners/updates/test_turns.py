@@ -101,7 +101,7 @@ def test_what_no_model_wrote_pays_the_answer_before():
     class SilentAgent(FakePolicy):
         """Its second answer is a failed call."""
 
-        def respond(self, requests, group_size=1, *, greedy=False):
+        def respond(self, requests, group_size=1, *, greedy=False, on_complete=None):
             answers = super().respond(requests, group_size, greedy=greedy)
             if len(self.calls) > 1:
                 return [[Completion(text=c.text) for c in row] for row in answers]

@@ -8,7 +8,7 @@ each proposes a time. The meeting takes place if all propose the same time and e
 | id | `calendar_v0` |
 | agents | `assistant_0`, `assistant_1`, ... together, one for each person; with `num_agents=1`: `assistant_0`, who reads all calendars |
 | observation, action | text |
-| rounds | `rounds` (1) of messages and a last one of proposals; with `num_agents=1` only the last |
+| rounds | `rounds` (default 1) of messages, then one of proposals; with `num_agents=1` only the last |
 | success | all agents propose the same time, and it is a valid one |
 
 **What is known.** Every agent reads who meets, how long, on which days and between which hours. The busy times
@@ -17,36 +17,36 @@ counts as much as a busy time. A time is valid if everyone can come, and meeting
 hour.
 
 **Actions.** In a round of messages: any text of at most `message_chars` (400) characters. An empty message and
-a longer one are malformed and not delivered. The agents write at the same time, and all read what was delivered
-from the next round on. In the last round: a day and two times, such as `Monday, 9:30 - 10:00`. The last line
+a longer one are malformed and not delivered. The agents write at the same time. From the
+next round on, all agents read what was delivered. In the last round: a day and two times, such as `Monday, 9:30 - 10:00`. The last line
 that names such a time counts, and the text before it does not matter. A line with several times is malformed.
 
-**Rewards.** Each constraint is a part. All but `message` are paid for the proposals in the last round.
+**Rewards.** Each constraint is a reward component. All but `message` are paid for the proposals in the last round.
 
 | part | paid to | worth |
 |---|---|---|
 | team: agree | all | 0.05 x the share of people who can come, if all propose the same time |
 | team: meeting | all | 0.95 for a success |
 | form | own answer | 0.02 if one time can be read |
-| length | own answer | 0.02 if the meeting has its length |
+| length | own answer | 0.02 if the proposed time has the required length |
 | hours | own answer | 0.02 if it lies within the work hours of a day and begins on the hour or half hour |
-| own | own answer | 0.04 if the own person can come |
-| others | own answer | 0.4 x the share of the other people who can come, if the own person can |
+| own | own answer | 0.04 if the agent's own person can come |
+| others | own answer | 0.4 x the share of the other people who can come, if the agent's own person can |
 | message | own answer | -0.05 for each message that is not delivered |
 
 A time of another length or outside the work hours suits nobody. What needs no calendar (`form`, `length`,
-`hours`) is worth little, so that a constant time earns next to nothing. The most is 1.5.
+`hours`) is worth little, so that a constant time earns next to nothing. The maximum is 1.5.
 
 **One agent is not enough.** An agent that reads no message knows which times suit its own person, and there are at
 least three times as many of these as valid ones. With two people, the best that it can do with its own calendar
-alone is a valid time in 35% of the tasks of `level="easy"`, 21% of `"normal"` and 17% of `"hard"`: a test sums
-over all calendars of the other person. The experts have 100%. The controls are `num_agents=1` (one agent with all
+alone is a valid time in 35% of the tasks of `level="easy"`, 21% of `"normal"` and 17% of `"hard"`: a unit test
+sums over all calendars of the other person. The experts reach 100%. The controls are `num_agents=1` (one agent with all
 calendars) and `rounds=0` (no messages).
 
-**Arguments.** `level` ("easy", "normal" (default), "hard"), `people` (2 to 7; as many as `num_agents`),
-`num_agents` (2; 1 for one agent with all calendars), `rounds` (1, 0 to 4), `message_chars` (400), `days`,
+**Arguments.** `level` ("easy", "normal" (default), "hard"), `people` (2 to 7; equals `num_agents`, unless
+that is 1), `num_agents` (2; 1 for one agent with all calendars), `rounds` (0 to 4, default 1), `message_chars` (400), `days`,
 `slots`, `wishes`, `length` (minutes; None: 30 or 60), `opens` and `closes` (9 and 17, hours), `prompt` ("full" or "terse"),
-`team_weight`, `split` ("train", "test", "all"), `source`, `on_bad_record` ("error" or "skip": of a file),
+`team_weight`, `split` ("train", "test", "all"), `source`, `on_bad_record` ("error" or "skip", for records of a file),
 `render_mode`. `days`, `slots` (the number of valid times) and `wishes` replace those of the level:
 
 | level | days | slots | wishes |
@@ -57,14 +57,14 @@ calendars) and `rounds=0` (no messages).
 
 **Tasks.** `source` is "generator", or NATURAL PLAN's calendar scheduling: "hub"
 (`tuandunghcmut/natural-plan-benchmark`, a copy of its 1,000 records; Apache-2.0), "sample" (80 records of the
-same form, written for this project), "auto", or a [file](../data.md#files-of-records): its own
-`calendar_scheduling.json`, or records with `prompt_0shot` (or `prompt_5shot`) and `golden_plan`. Each agent reads
-one person's part of the text. Records with another number of people than `people` are left aside. NATURAL
-PLAN counts the time in `golden_plan` only; here each valid time counts, and where a record asks for the earliest
-time only this one.
+same form, written for this project), "auto" (the hub, or the sample if it
+cannot be reached), or a [file](../data.md#files-of-records): NATURAL PLAN's `calendar_scheduling.json`, or records with `prompt_0shot` (or `prompt_5shot`) and `golden_plan`. Each agent reads
+one person's part of the text. Records with another number of people than `people` are skipped. NATURAL
+PLAN counts the time in `golden_plan` only; here each valid time counts. If a record asks for the earliest time,
+only that one counts.
 
-The split is by content. Tasks that differ by names, by the order of people or days, by the hour at which
-work begins or by the direction of time stay together.
+The split is by content. Tasks that differ only in names, in the order of people or days, in the hour at which
+work begins or in the direction of time (a day reversed) stay together.
 
 **The scripted expert** writes the times at which its person can come, and proposes the earliest time that
 also lies in all messages that it has read. It reads no other calendar, unless there are no messages

@@ -386,7 +386,7 @@ METHODS = {
                 "**Greedy baseline.** All agents act greedily at the same time, in one more copy of the "
                 "episode. These completions are not trained on.",
                 "rollout/trees.py",
-                "best = yield [SampleRequest(asked, 1, True) for asked in requests]",
+                "best = yield [SampleRequest(request, 1, True) for request in requests]",
             ),
             Detail(
                 "**Play after the greedy completion** continues with sampled completions, as after every "

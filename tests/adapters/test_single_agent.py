@@ -239,7 +239,7 @@ def test_a_model_in_the_other_agent_follows_the_seed_too():
     policy = load("tiny")
     seen = []
 
-    def tapped(requests, group_size=1, *, greedy=False):
+    def tapped(requests, group_size=1, *, greedy=False, **_):
         answers = policy.respond(requests, group_size, greedy=greedy)
         seen.append([completion.text for row in answers for completion in row])
         return answers

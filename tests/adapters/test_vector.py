@@ -235,7 +235,7 @@ def test_one_call_for_all_who_wait():
     policy = ScriptedPolicy(lambda request: "1", "counted")
     answer = policy.respond
 
-    def counted(requests, group_size=1, *, greedy=False):
+    def counted(requests, group_size=1, *, greedy=False, on_complete=None):
         calls.append(len(requests))
         return answer(requests, group_size, greedy=greedy)
 

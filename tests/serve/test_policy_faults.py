@@ -312,7 +312,7 @@ def test_a_failure_spoils_no_other_call():
 )
 def test_a_policy_that_does_not_keep_to_its_contract(answers, said):
     model = SimpleNamespace(name="odd", prompt_style=None)
-    model.respond = lambda requests, group_size=1, *, greedy=False: answers
+    model.respond = lambda requests, group_size=1, *, greedy=False, **_: answers
     with served(model) as (running, _), pytest.raises(RemoteError, match=said):
         client(running).respond(asks("x"), 2)
 

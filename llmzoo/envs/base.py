@@ -29,7 +29,7 @@ from llmzoo.spaces import FreeText, Observation
 
 MAX_ACTION_CHARS = 20_000  # a longer answer is malformed, and never parsed
 MAX_OBSERVATION_CHARS = 1_000_000
-TEAM_COMPONENT = "team"  # the name of a team reward that has no named parts
+TEAM_COMPONENT = "team"  # the name of a team reward that is a number
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -37,8 +37,8 @@ _EMPTY: Mapping[str, Any] = MappingProxyType({})
 class Outcome(NamedTuple):
     """What an action, or several simultaneous ones, did.
 
-    * ``team``: the reward paid equally to all agents of the team, before ``team_weight``. A mapping gives it in
-      named parts, which ``metadata["team_components"]`` lists; a number is the part "team".
+    * ``team``: the reward paid equally to all agents of the team, before ``team_weight``. A mapping gives its
+      components, which ``metadata["team_components"]`` lists; a number is the component "team".
     * ``local``: named reward components of single agents.
     * ``done``: the task is over (solved or lost).
     * ``errors``: what was wrong with an action, for ``infos[agent]["error"]``.
@@ -354,14 +354,14 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         """Pay every agent its reward components, and tell it what was wrong with its action."""
         team = self._weighted_team_rewards(outcome)
         for agent in self.agents:
-            parts = {**outcome.local.get(agent, {}), **(team if agent in self.team else {})}
-            if not parts:
+            components = {**outcome.local.get(agent, {}), **(team if agent in self.team else {})}
+            if not components:
                 continue
-            self.rewards[agent] = sum(parts.values())
+            self.rewards[agent] = sum(components.values())
             # like PettingZoo's cumulative reward: everything paid since the agent's last action
             info = self.infos[agent]
             total = dict(info["reward_components"])
-            for name, value in parts.items():
+            for name, value in components.items():
                 total[name] = total.get(name, 0.0) + value
             self.infos[agent] = {**info, "reward_components": total}
         for agent, error in outcome.errors.items():
@@ -370,20 +370,20 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
     def _weighted_team_rewards(self, outcome: Outcome) -> dict[str, float]:
         """The team reward components, weighted.
 
-        Raises ``ValueError`` for a part that ``metadata["team_components"]`` does not list, or that has the
-        name of a local part.
+        Raises ``ValueError`` for a component that ``metadata["team_components"]`` does not list, or that has the
+        name of a local component.
         """
         team = outcome.team
         if not isinstance(team, Mapping):
             team = {TEAM_COMPONENT: team} if team else {}
-        local_names = {name for parts in outcome.local.values() for name in parts}
+        local_names = {name for components in outcome.local.values() for name in components}
         for name in team:
             if name not in self.metadata["team_components"]:
                 raise ValueError(
-                    f"{self} pays the team part {name!r}; metadata['team_components'] does not list it"
+                    f"{self} pays the team component {name!r}; metadata['team_components'] does not list it"
                 )
             if name in local_names:
-                raise ValueError(f"{self} pays {name!r} both as a team part and as an agent's own")
+                raise ValueError(f"{self} pays {name!r} both as a team component and as an agent's own")
         return {name: self.team_weight * value for name, value in team.items()}
 
     def _select_acting(self) -> None:

@@ -266,8 +266,8 @@ def test_agents_that_do_not_share_the_teams_reward_are_not_paid_it():
     ("outcome", "message"),
     [
         (Outcome(team={"loud": 1.0}), r"team part 'loud'.*metadata\['team_components'\]"),
-        (Outcome(team={"team": 1.0}, local={"agent_0": {"team": 1.0}}), "both as a team part"),
-        (Outcome(team=1.0, local={"agent_0": {"team": 5.0}}), "both as a team part"),
+        (Outcome(team={"team": 1.0}, local={"agent_0": {"team": 1.0}}), "both as a team component"),
+        (Outcome(team=1.0, local={"agent_0": {"team": 5.0}}), "both as a team component"),
     ],
 )
 def test_a_team_part_that_is_not_declared_or_not_the_teams_alone_is_refused(outcome, message):

@@ -103,8 +103,8 @@ class Task(MoveGame[OpenSpielState]):
         return _resolve_chance(OpenSpielState(seed, self.game.new_initial_state()))
 
     def agents_to_act(self) -> list[str]:
-        """All that have yet to choose. Within a step nobody: each choice is read at once, to be refused if wrong."""
-        return [] if self._actions else self._waiting(self.episode)
+        """All that have yet to choose at a simultaneous node; each choice is applied at its own step."""
+        return self._waiting(self.episode)
 
     def acting(self, state: OpenSpielState) -> tuple[str, ...]:
         return tuple(self._waiting(state)[:1])

@@ -310,6 +310,7 @@ def check_hostile_text(env_fn: EnvFn, texts: Iterable[str], *, max_step_s: float
     """
     from llmzoo.envs import forking
     from llmzoo.envs.base import TextEnv
+    from llmzoo.rollout.stepping import is_over, skip_dead
 
     env = env_fn()
     env.reset(seed=0)
@@ -330,8 +331,9 @@ def check_hostile_text(env_fn: EnvFn, texts: Iterable[str], *, max_step_s: float
             space = env.observation_space(env.agent_selection)
             _require(space.contains(observation), f"{excerpt}: next observation outside its space")
             _require(all(map(math.isfinite, env.rewards.values())), f"{excerpt}: {env.rewards}")
-            if all(env.terminations[a] or env.truncations[a] for a in env.agents):
+            if is_over(env):
                 env.reset()
+            skip_dead(env)
 
 
 def _step_cpu_seconds(env: AECEnv, text: str) -> float:

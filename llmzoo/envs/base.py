@@ -12,7 +12,7 @@ import copy
 import inspect
 import random
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from numbers import Integral, Real
 from types import MappingProxyType, NoneType
 from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
@@ -44,6 +44,7 @@ class Outcome(NamedTuple):
     * ``errors``: what was wrong with an action, for ``infos[agent]["error"]``.
     * ``success``: whether the task is solved now. None leaves ``env.success`` as it was.
     * ``keeps_turn``: the agent that has just acted acts again before the next one.
+    * ``left``: the agents that are out from now on. ``joined``: those of ``possible_agents`` that now come in.
     """
 
     team: float | Mapping[str, float] = 0.0
@@ -52,6 +53,8 @@ class Outcome(NamedTuple):
     errors: Mapping[str, str] = _EMPTY
     success: bool | None = None
     keeps_turn: bool = False
+    left: Collection[str] = ()
+    joined: Collection[str] = ()
 
 
 State = TypeVar("State")
@@ -76,8 +79,9 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
     ``fallback`` is true if the tasks are a shipped sample because the public set could not be reached.
     Such tasks are fine for trying things out, but not for reporting results.
 
-    ``team`` lists the agents that are paid the team reward: all of them, unless a subclass says
-    otherwise.
+    ``team`` lists the agents that are paid the team reward, and ``starting_agents`` those that are there
+    when an episode starts: all of them, unless a subclass says otherwise. Agents may join and leave
+    (:class:`Outcome`); by PettingZoo's rules an agent that has left is stepped once more, with None.
 
     ``metadata`` says how a learner may assign credit to individual actions:
 
@@ -132,6 +136,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         self.metadata = {**type(self).metadata, "is_parallelizable": simultaneous}
         self.possible_agents = list(agents)
         self.team = list(agents)
+        self.starting_agents = list(agents)
         self.agents: list[str] = []
         self.simultaneous = simultaneous
         self.max_turns = max_turns
@@ -143,6 +148,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         self.next_agent = ""  # whose turn it is by default; acting may decide otherwise
         self._acting: tuple[str, ...] = ()
         self._overrides_acting = type(self).acting is not TextEnv.acting
+        self._leaving: Collection[str] = ()
         self._actions: dict[str, str] = {}  # received so far from the agents in _acting
         self._random: random.Random | None = None
         self._observation_spaces = {a: FreeText(MAX_OBSERVATION_CHARS) for a in agents}
@@ -164,7 +170,12 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         By default all live agents in a simultaneous task, and otherwise each in turn. A task that overrides
         this method returns the empty tuple when it is over.
         """
-        return tuple(self.agents) if self.simultaneous else (self.next_agent,)
+        return tuple(self.live_agents) if self.simultaneous else (self.next_agent,)
+
+    @property
+    def live_agents(self) -> list[str]:
+        """``agents`` without those that have left and are still to be stepped with None."""
+        return [agent for agent in self.agents if agent not in self._leaving]
 
     def apply(self, state: State, actions: Mapping[str, str]) -> tuple[State, Outcome]:
         """The state after the actions of the :meth:`acting` agents, and what they did. Leaves ``state`` as it is."""
@@ -235,18 +246,19 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
             self._random = copy.copy(
                 self._random
             )  # copied, because a fork may share this generator
-        self.agents = list(self.possible_agents)
+        self.agents = list(self.starting_agents)
         self.turn = 0
         self.success = False
         self.next_agent = self.agents[0]
-        self._actions = {}
+        self._actions, self._leaving = {}, ()
+        self._skip_agent_selection = None  # PettingZoo's; an unfinished episode may have set it
         self.episode = self.reset_task(self._random, _task_from_options(options or {}))
-        shared = dict(self.task_info())
+        self._shared_info = dict(self.task_info())
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos = {a: {**shared, "reward_components": {}, "error": None} for a in self.agents}
+        self.infos = {a: self._first_info() for a in self.agents}
         self._select_acting()
         if self.render_mode == "human":
             self.render()
@@ -332,23 +344,44 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
             self.success = outcome.success
         self._pay(outcome)
         self._accumulate_rewards()
-        if outcome.done:
+        if outcome.joined or outcome.left or self._leaving:
+            self._change_agents(outcome)
+        later = self.agents[self.agents.index(last) + 1 :]
+        if self._leaving or outcome.joined:
+            others = {*self._leaving, *outcome.joined}  # who joins acts from the next round on
+            later = [agent for agent in later if agent not in others]
+        if not outcome.keeps_turn and (later or self.live_agents):
+            self.next_agent = (later or self.live_agents)[0]
+        ended = outcome.done or not self.live_agents
+        if ended:
             self.terminations = dict.fromkeys(self.agents, True)
-        elif self._completes_round(last, outcome):
+        elif self._overrides_acting or not (later or outcome.keeps_turn):  # a round is complete
             self.turn += 1
-            if self.turn >= self.max_turns:
+            ended = self.turn >= self.max_turns
+            if ended:
                 self.truncations = dict.fromkeys(self.agents, True)
-        ended = outcome.done or self.truncations[last]
         if ended:
             self.infos = {a: {**info, **self.final_info(a)} for a, info in self.infos.items()}
-        if not outcome.keeps_turn:
-            self.next_agent = self.agents[(self.agents.index(last) + 1) % len(self.agents)]
-        if not (ended and self._overrides_acting):
+        if not (ended and self._overrides_acting) and self.live_agents:
             self._select_acting()
+        if self._leaving:
+            self._deads_step_first()
 
-    def _completes_round(self, last: str, outcome: Outcome) -> bool:
-        """Whether the action of ``last`` ends a round. In a task that overrides :meth:`acting`, every action does."""
-        return self._overrides_acting or (last == self.agents[-1] and not outcome.keeps_turn)
+    def _change_agents(self, outcome: Outcome) -> None:
+        """Let agents leave and join."""
+        self._leaving = tuple(outcome.left)
+        for agent in self._leaving:
+            self.terminations[agent] = True
+            self.infos[agent] = {**self.infos[agent], **self.final_info(agent)}
+        for agent in outcome.joined:
+            self.rewards[agent] = self._cumulative_rewards[agent] = 0.0
+            self.terminations[agent] = self.truncations[agent] = False
+            self.infos[agent] = self._first_info()
+        present = {*self.agents, *outcome.joined}
+        self.agents = [agent for agent in self.possible_agents if agent in present]
+
+    def _first_info(self) -> dict[str, Any]:
+        return {**self._shared_info, "reward_components": {}, "error": None}
 
     def _pay(self, outcome: Outcome) -> None:
         """Pay every agent its reward components, and tell it what was wrong with its action."""
@@ -383,7 +416,9 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
                     f"{self} pays the team component {name!r}; metadata['team_components'] does not list it"
                 )
             if name in local_names:
-                raise ValueError(f"{self} pays {name!r} both as a team component and as an agent's own")
+                raise ValueError(
+                    f"{self} pays {name!r} both as a team component and as an agent's own"
+                )
         return {name: self.team_weight * value for name, value in team.items()}
 
     def _select_acting(self) -> None:

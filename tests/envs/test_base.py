@@ -265,7 +265,7 @@ def test_agents_that_do_not_share_the_teams_reward_are_not_paid_it():
 @pytest.mark.parametrize(
     ("outcome", "message"),
     [
-        (Outcome(team={"loud": 1.0}), r"team part 'loud'.*metadata\['team_components'\]"),
+        (Outcome(team={"loud": 1.0}), r"team component 'loud'.*metadata\['team_components'\]"),
         (Outcome(team={"team": 1.0}, local={"agent_0": {"team": 1.0}}), "both as a team component"),
         (Outcome(team=1.0, local={"agent_0": {"team": 5.0}}), "both as a team component"),
     ],

@@ -12,7 +12,7 @@ import copy
 import inspect
 import random
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from numbers import Integral, Real
 from types import MappingProxyType, NoneType
 from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
@@ -175,6 +175,8 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
     @property
     def live_agents(self) -> list[str]:
         """``agents`` without those that have left and are still to be stepped with None."""
+        if not self._leaving:
+            return self.agents
         return [agent for agent in self.agents if agent not in self._leaving]
 
     def apply(self, state: State, actions: Mapping[str, str]) -> tuple[State, Outcome]:
@@ -346,26 +348,33 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         self._accumulate_rewards()
         if outcome.joined or outcome.left or self._leaving:
             self._change_agents(outcome)
-        later = self.agents[self.agents.index(last) + 1 :]
-        if self._leaving or outcome.joined:
-            others = {*self._leaving, *outcome.joined}  # who joins acts from the next round on
-            later = [agent for agent in later if agent not in others]
-        if not outcome.keeps_turn and (later or self.live_agents):
-            self.next_agent = (later or self.live_agents)[0]
-        ended = outcome.done or not self.live_agents
+        live = self.live_agents
+        ended = outcome.done or not live
+        completes_round = self._overrides_acting or self._move_on(last, live, outcome)
         if ended:
             self.terminations = dict.fromkeys(self.agents, True)
-        elif self._overrides_acting or not (later or outcome.keeps_turn):  # a round is complete
+        elif completes_round:
             self.turn += 1
             ended = self.turn >= self.max_turns
             if ended:
                 self.truncations = dict.fromkeys(self.agents, True)
         if ended:
             self.infos = {a: {**info, **self.final_info(a)} for a, info in self.infos.items()}
-        if not (ended and self._overrides_acting) and self.live_agents:
+        if live and not (ended and self._overrides_acting):
             self._select_acting()
         if self._leaving:
             self._deads_step_first()
+
+    def _move_on(self, last: str, live: Sequence[str], outcome: Outcome) -> bool:
+        """Set the agent whose turn is next, in the order of the agents; whether that begins a round."""
+        if outcome.keeps_turn or not live:
+            return False
+        later = self.agents[self.agents.index(last) + 1 :]
+        if self._leaving or outcome.joined:
+            others = {*self._leaving, *outcome.joined}  # who joins acts from the next round on
+            later = [agent for agent in later if agent not in others]
+        self.next_agent = later[0] if later else live[0]
+        return not later
 
     def _change_agents(self, outcome: Outcome) -> None:
         """Let agents leave and join."""
@@ -385,8 +394,8 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
 
     def _pay(self, outcome: Outcome) -> None:
         """Pay every agent its reward components, and tell it what was wrong with its action."""
-        team = self._weighted_team_rewards(outcome)
-        for agent in self.agents:
+        team = self._weighted_team_rewards(outcome) if outcome.team else {}
+        for agent in self.agents if team or outcome.local else ():
             components = {**outcome.local.get(agent, {}), **(team if agent in self.team else {})}
             if not components:
                 continue

@@ -12,7 +12,6 @@ import llmzoo
 from llmzoo import registry
 from llmzoo.serve.channel import connect, parse_address, translate_rpc_errors
 from llmzoo.serve.connection import Connection, connection_to
-from llmzoo.serve.connection import _connections as connections
 from llmzoo.serve.environments import EnvironmentsConfig, EnvironmentsService
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.generated.environments_pb2_grpc import EnvironmentsStub
@@ -63,8 +62,6 @@ def hosted(*, port: int = 0, message_bytes: int = 64 * 2**20, **config) -> Itera
         service = EnvironmentsService(EnvironmentsConfig(message_bytes=message_bytes, **config))
         where = ServeConfig(port=port, token=TOKEN, max_message_bytes=message_bytes)
         with start_server(where, [service]) as running:
-            if port == 0:  # which may be that of an earlier server with other limits
-                connections.pop(connect(parse_address(running.address)), None)
             yield Hosted(running, service)
 
 

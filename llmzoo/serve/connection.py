@@ -165,15 +165,30 @@ class Connection(RemoteHost):
             session = self._to_close.popleft()
             self._open.discard(session)
             batch.message.close.append(session)
+        return self._call_in_parts(batch.message)
+
+    def _call_in_parts(self, message: pb.Batch) -> list[Result]:
         results: list[Result] = []
-        for part in self._parts(batch.message):
+        for part in self._parts(message):
             try:
                 results += self._call(part)
             except grpc.RpcError as rpc_error:
-                results += [error_from_rpc(rpc_error, self.address)] * len(part.items)
+                # an invalid call was not begun: the server may have restarted with other limits
+                invalid = rpc_error.code() is grpc.StatusCode.INVALID_ARGUMENT
+                if invalid and self._have_limits_changed():
+                    results += self._call_in_parts(part)
+                else:
+                    results += [error_from_rpc(rpc_error, self.address)] * len(part.items)
             except RemoteError as remote_error:
                 results += [remote_error] * len(part.items)
         return results
+
+    def _have_limits_changed(self) -> bool:
+        """Fetch the server's limits again. Returns whether they have changed."""
+        known = self.limits
+        with contextlib.suppress(RemoteError):
+            return bool(self._fetch_list().limits != known)
+        return False
 
     def _parts(self, message: pb.Batch) -> Iterator[pb.Batch]:
         limits = self.limits

@@ -211,6 +211,16 @@ def test_more_than_a_message_holds_is_sent_in_several():
         assert calls == [3, 3, 2]
 
 
+def test_a_server_that_was_started_again_may_take_less():
+    with hosted(envs=["doing_v0"]) as server:
+        started(server, 1)
+        port = int(server.running.address.rpartition(":")[2])
+    again = hosted(envs=["doing_v0"], port=port, batch_items=3)
+    with again as server, server.calls() as calls:
+        started(server, 8)
+        assert calls == [3, 3, 2]
+
+
 def test_answers_that_a_message_does_not_hold_are_fetched_in_several():
     with hosted(envs=["doing_v0"], message_bytes=2**16) as server:
         envs = started(server, 8)

@@ -19,7 +19,7 @@ from llmzoo.adapters.reward_calls import (
     external_prompts,
     function_name,
 )
-from llmzoo.envs.base import MAX_ACTION_CHARS, FastOrderEnforcingWrapper, Outcome, TextEnv
+from llmzoo.envs.base import FastOrderEnforcingWrapper, Outcome, TextEnv, find_length_errors
 from llmzoo.envs.tasks import TaskList, describe_task
 from llmzoo.envs.user_tasks import TaskRow, TaskSource, load_tasks
 from llmzoo.errors import ConfigError
@@ -127,11 +127,7 @@ class RewardFunctionEnv(TextEnv[RewardEpisode]):
     def apply(
         self, state: RewardEpisode, actions: Mapping[str, str]
     ) -> tuple[RewardEpisode, Outcome]:
-        errors = {
-            agent: f"malformed: longer than {MAX_ACTION_CHARS} characters"
-            for agent, text in actions.items()
-            if len(text) > MAX_ACTION_CHARS
-        }
+        errors = find_length_errors(actions)
         accepted = ["" if agent in errors else actions[agent] for agent in self.possible_agents]
         answers = tuple((*own, text) for own, text in zip(state.answers, accepted, strict=True))
         current_prompts = [own[-1] for own in state.prompts]

@@ -34,6 +34,15 @@ TEAM_COMPONENT = "team"  # the name of a team reward that is a number
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
+def find_length_errors(actions: Mapping[str, str]) -> dict[str, str]:
+    """The errors of the actions that are too long to be read, by agent."""
+    return {
+        agent: f"malformed: longer than {MAX_ACTION_CHARS} characters"
+        for agent, text in actions.items()
+        if len(text) > MAX_ACTION_CHARS
+    }
+
+
 class Outcome(NamedTuple):
     """What an action, or several simultaneous ones, did.
 

@@ -58,7 +58,7 @@ from llmzoo.adapters.external.verifiers_runs import (
 )
 from llmzoo.envs import tasks as splits
 from llmzoo.envs.argument_checks import check_choice
-from llmzoo.envs.base import MAX_ACTION_CHARS, MAX_OBSERVATION_CHARS, Outcome, TextEnv
+from llmzoo.envs.base import MAX_OBSERVATION_CHARS, Outcome, TextEnv, find_length_errors
 from llmzoo.envs.text import replace_surrogates, truncate
 from llmzoo.errors import ConfigError, UnknownNameError
 
@@ -162,9 +162,8 @@ class Task(TextEnv[Exchange]):
 
     def apply(self, state: Exchange, actions: Mapping[str, str]) -> tuple[Exchange, Outcome]:
         ((agent, text),) = actions.items()
-        long = len(text) > MAX_ACTION_CHARS
-        error = f"malformed: longer than {MAX_ACTION_CHARS} characters" if long else ""
-        answers = (*state.answers, "" if long else replace_surrogates(text))
+        errors = find_length_errors(actions)
+        answers = (*state.answers, "" if errors else replace_surrogates(text))
         shown = self._run(state.row, state.seed, answers)
         before = (*state.shown.lines, TranscriptLine("you", answers[-1]))
         if not shown.late and shown.lines[: len(before)] != before:
@@ -174,8 +173,7 @@ class Task(TextEnv[Exchange]):
             )
         state = replace(state, answers=answers, shown=shown)
         if shown.error:
-            error = f"malformed: {shown.error}"
-        errors = {agent: error} if error else {}
+            errors = {agent: f"malformed: {shown.error}"}
         if shown.parts is None:
             return state, Outcome(errors=errors)
         return state, Outcome(

@@ -267,9 +267,7 @@ class PlanningGame(TextEnv[PlanningState[Task, World]], Generic[Task, World, Pla
         plan: Plan | None = None
         world, legal = state.world, False
         try:
-            if len(text) > MAX_ACTION_CHARS:
-                raise MalformedError(f"answer longer than {MAX_ACTION_CHARS} characters")
-            plan = self.parse(state, text)
+            plan = self._read_plan(state, text)
         except MalformedError as malformed:
             report = "malformed" if terse else f"malformed answer: {malformed}"
             error = f"malformed: {malformed}"
@@ -315,6 +313,12 @@ class PlanningGame(TextEnv[PlanningState[Task, World]], Generic[Task, World, Pla
         )
         return state, outcome
 
+    def _read_plan(self, state: PlanningState[Task, World], text: str) -> Plan:
+        """:meth:`parse` for a text of any length. Raises :class:`MalformedError`."""
+        if len(text) > MAX_ACTION_CHARS:
+            raise MalformedError(f"answer longer than {MAX_ACTION_CHARS} characters")
+        return self.parse(state, text)
+
     def _deliver_message(
         self, state: PlanningState[Task, World], text: str
     ) -> tuple[PlanningState[Task, World], Outcome]:
@@ -332,9 +336,7 @@ class PlanningGame(TextEnv[PlanningState[Task, World]], Generic[Task, World, Pla
         """Execute the planner's plan, and keep its action for the proposer to read."""
         last_messages = {**state.last_messages, PLANNER: text.strip()}
         try:
-            if len(text) > MAX_ACTION_CHARS:
-                raise MalformedError(f"answer longer than {MAX_ACTION_CHARS} characters")
-            plan = self.parse(state, text)
+            plan = self._read_plan(state, text)
         except MalformedError as malformed:
             feedback = {**state.feedback, PLANNER: f"malformed answer: {malformed}"}
             return replace(state, last_messages=last_messages, feedback=feedback), Outcome(

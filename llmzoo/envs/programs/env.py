@@ -13,11 +13,11 @@ from typing import Any, Literal
 from pettingzoo import AECEnv
 
 from llmzoo.envs.base import (
-    MAX_ACTION_CHARS,
     MAX_OBSERVATION_CHARS,
     FastOrderEnforcingWrapper,
     Outcome,
     TextEnv,
+    find_length_errors,
 )
 from llmzoo.envs.programs.errors import ProgramError
 from llmzoo.envs.programs.messages import ProgramCall
@@ -242,11 +242,7 @@ class ProgramEnv(TextEnv[ProgramEpisode]):
         self, state: ProgramEpisode, actions: Mapping[str, str]
     ) -> tuple[ProgramEpisode, Outcome]:
         """Give the program the answers to its calls, and let it run to its next calls or its end."""
-        errors = {
-            agent: f"malformed: longer than {MAX_ACTION_CHARS} characters"
-            for agent, text in actions.items()
-            if len(text) > MAX_ACTION_CHARS
-        }
+        errors = find_length_errors(actions)
         texts = tuple("" if call.agent in errors else actions[call.agent] for call in state.calls)
         running = self._live.take() or self._replay(state)
         with _close_on_error(running):

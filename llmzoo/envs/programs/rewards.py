@@ -33,8 +33,8 @@ def parse_outcome(result: Any, agents: Sequence[str]) -> Outcome:
     elif isinstance(result, bool):
         success = result
     if isinstance(result, Outcome):
-        said = result.success if success is None else success
-        return result._replace(local=_shares(result.local, agents), done=True, success=said)
+        success = result.success if success is None else success
+        return result._replace(local=_shares(result.local, agents), done=True, success=success)
     paid = parse_agent_rewards(result, agents)
     if isinstance(paid, dict):
         return Outcome(local=paid, done=True, success=success)

@@ -4,48 +4,32 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import torch
-from safetensors import SafetensorError
-from torch import Tensor
-from torch.nn import Parameter
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from llmzoo.distributed import ranks, sharding
 from llmzoo.errors import (
-    CheckpointError,
     ConfigError,
-    LlmzooError,
 )
-from llmzoo.models import attention, lora
-from llmzoo.models.compiling import Compile, should_compile
+from llmzoo.models import lora
 from llmzoo.models.cpu_contention import warn_if_cpu_contended
 from llmzoo.models.decode import SampledTokens, Sampler
 from llmzoo.models.devices import resolve_device
-from llmzoo.models.divergence import DistillationTarget
-from llmzoo.models.likelihood import Likelihood, last_states, likelihood
+from llmzoo.models.language_model import LanguageModel
 from llmzoo.models.loading import (
     TINY_FOLDER,
-    eos_ids,
     hide_progress_bars,
     load_causal_model,
     load_tokenizer,
-    load_weights_into,
     report_load_errors,
     resolve_source,
-    save_sharded,
 )
-from llmzoo.models.memory import microbatch_tokens
 from llmzoo.models.model_catalog import TINY
 from llmzoo.models.precision import (
     Precision,
-    autocast,
-    cast_weights,
     warn_if_slow,
     weight_dtype,
 )
@@ -62,13 +46,13 @@ from llmzoo.policies.histories import Histories
 from llmzoo.policies.prompts import PromptFormatter
 from llmzoo.policies.sampling_passes import sample_in_passes
 from llmzoo.policies.settings import Chat, Sampling, SamplingPolicy
-from llmzoo.records import Completion, Group
+from llmzoo.records import Completion
 from llmzoo.spaces import Conversation
 
 __all__ = ["TINY_FOLDER", "TransformersPolicy", "hide_progress_bars"]
 
 
-class TransformersPolicy(JointlySampled, SamplingPolicy):
+class TransformersPolicy(LanguageModel, JointlySampled, SamplingPolicy):
     """A model and its tokenizer for any number of agents.
 
     Parameters
@@ -78,24 +62,10 @@ class TransformersPolicy(JointlySampled, SamplingPolicy):
     chat: system prompt, arguments of the chat template and the end of a thought, for every agent;
         ``chats`` overrides them for single agents. ``system`` is short for ``Chat(system=...)``.
     seed: of the sampling noise.
-    max_rows: the most rows sampled at once; more take several passes.
-    learning_rate: overrides the learner's.
-    precision: ``"float32"``, ``"bf16_autocast"`` (float32 weights, forward passes in bfloat16) or
-        ``"bf16"`` (bfloat16 weights; train them through
-        :class:`llmzoo.models.precision.MasterWeights`). The weights are cast to it; None leaves
-        them unchanged. Log-probabilities are always float32.
-    gradient_checkpointing: likelihoods with gradients recompute the layers' activations in the
-        backward pass instead of keeping them, which takes less memory and more time.
-    compile: ``"on"`` runs the layers of likelihoods with gradients as compiled code, ``"auto"``
-        does so on a GPU that has Triton (:mod:`llmzoo.models.compiling`).
+    model_options: of :class:`llmzoo.models.language_model.LanguageModel`: precision, learning_rate,
+        gradient_checkpointing, compile, and max_rows, beyond which sampling takes several passes.
 
     ``cuda_graphs``: whether decoding steps may be repeated as CUDA graphs (:mod:`llmzoo.models.static_rows`).
-
-    ``adapter`` is the adapter of a ``PeftModel`` that this policy uses and trains: at first the
-    active one. Every use activates it. None, with a ``PeftModel``, means the bare base.
-
-    Sampling and likelihoods always run in evaluation mode, without dropout: with different dropout
-    masks, the ratio of a likelihood to the sampled one would not be 1.
 
     Observations enter the prompt as text: control tokens in them are encoded character by character
     (:mod:`llmzoo.policies.prompts`). A completion's text is what follows the model's thoughts; its
@@ -118,45 +88,23 @@ class TransformersPolicy(JointlySampled, SamplingPolicy):
         chat: Chat | None = None,
         chats: Mapping[str, Chat] | None = None,
         seed: int = 0,
-        max_rows: int = 512,
         name: str = "transformers",
-        learning_rate: float | None = None,
-        precision: Precision | None = None,
-        gradient_checkpointing: bool = False,
-        compile: Compile = "off",
+        **model_options: Any,
     ):
-        if learning_rate is not None and not learning_rate > 0:
-            raise ConfigError(f"learning_rate must be above 0, got {learning_rate}")
         if system is not None and chat is not None:
             raise ConfigError("system is part of chat: give one of them")
-        if precision is not None:
-            cast_weights(model, precision)
-        self.name = name
-        # the embedded model's configuration says so; others have no such entries
-        settings = model.config.to_dict()
-        self.prompt_style: str | None = settings.get("llmzoo_prompt")
-        self.has_known_rates = settings.get("llmzoo_rates") == "found"
-        # may be a PeftModel, which forwards all attributes to the model inside
-        self.model = model
-        self.adapter: str | None = _active_adapter(model)
-        self.learning_rate = learning_rate
-        self.precision = precision
-        self.gradient_checkpointing = gradient_checkpointing
-        self.compiled = should_compile(model, compile)
-        self.cuda_graphs = True  # on a GPU
-        self.tokenizer = tokenizer
+        super().__init__(model, tokenizer, name=name, **model_options)
+        # the embedded model's configuration says so; others have no such entry
+        self.prompt_style: str | None = model.config.to_dict().get("llmzoo_prompt")
         self.sampling: Sampling = sampling or Sampling()
         self.samplings = dict(samplings or {})
         self.chat = chat or Chat(system=system)
         self.chats = dict(chats or {})
         self._prompts: dict[str | None, PromptFormatter] = {}
         self.histories = Histories()
-        self.max_rows = max_rows
         self.noise_keys = NoiseKeys(seed)
         self.sampler: Sampler | None = None  # a separate engine that samples instead of the model
-        self.eos_ids = eos_ids(model, tokenizer)
-        pad = tokenizer.pad_token_id
-        self.pad_id = int(pad if pad is not None else min(self.eos_ids, default=0))
+        self.cuda_graphs = True  # on a GPU
         self.tokens_sampled = 0
         self.thoughts_unclosed = 0
         self._warned = False
@@ -214,19 +162,8 @@ class TransformersPolicy(JointlySampled, SamplingPolicy):
     @property
     def context(self) -> int:
         """The maximum number of tokens of a prompt and its answer together."""
-        model_context = _context_length(self.model)
-        return model_context if self.sampler is None else min(model_context, self.sampler.context)
-
-    @property
-    def microbatch_tokens(self) -> int:
-        """The tokens that a forward pass with gradients reads, where no setting says."""
-        return microbatch_tokens(self.model, recompute=self.gradient_checkpointing)
-
-    @property
-    def has_plain_head(self) -> bool:
-        """Whether logits are known to be no more than a product of states and the output layer."""
-        head: Any = self.model.get_output_embeddings()
-        return attention.is_supported(self.model.config) and lora.is_mergeable(head)
+        own = self.model_context
+        return own if self.sampler is None else min(own, self.sampler.context)
 
     def prompts_for(self, agent: str | None = None) -> PromptFormatter:
         """Formats the prompts of ``agent``; None: of an agent without its own settings."""
@@ -335,153 +272,6 @@ class TransformersPolicy(JointlySampled, SamplingPolicy):
         """Restart the sampling noise from a seed, also for copies of this policy, which share it."""
         self.noise_keys.reseed(seed)
 
-    def likelihood(
-        self,
-        groups: Sequence[Group],
-        *,
-        top: bool = False,
-        hidden: bool = False,
-        target: DistillationTarget | None = None,
-    ) -> Likelihood:
-        """Likelihoods of the groups' completions under this policy.
-
-        ``top``: also mark each token that was the most likely one. ``hidden``: also return the
-        state from which each token was predicted, for critics. ``target``: also return the
-        divergence from it. The groups' agents must share their sampling settings.
-        """
-        (sampling,) = {self.sampling_for(group.agent) for group in groups}
-
-        def compute() -> tuple[Any, ...]:
-            result = likelihood(
-                self.model,
-                [group.prompt_ids for group in groups],
-                [[completion.ids for completion in group.completions] for group in groups],
-                sampling,
-                pad_id=self.pad_id,
-                top=top,
-                hidden=hidden or target is not None,
-                recompute=self._recompute_hook(),
-                compiled=self.compiled,
-            )
-            apart = None
-            if target is not None:
-                assert result.hidden is not None
-                real = result.mask.bool()
-                head: Any = self.model.get_output_embeddings()
-                flat = target.divergence(
-                    head, result.hidden[real], sampling.temperature, self.activate
-                )
-                apart = torch.zeros_like(result.mask).masked_scatter(real, flat)
-            kept = result.hidden if hidden else None
-            return result.logprobs, result.entropy, result.mask, result.top, kept, apart
-
-        with self.ready():
-            return Likelihood(*sharding.run_with_weights(self.model, compute))
-
-    def states_and_head(self, groups: Sequence[Group]) -> tuple[Tensor, Tensor, Tensor | None]:
-        """What is predicted before each of the groups' T tokens: states [T, H], and the weight [V, H] and
-        bias [V] of the output layer, without gradients. Ranks that share a model call it with the model
-        :func:`gathered <llmzoo.distributed.sharding.gather_weights>`. The model has a ``has_plain_head``.
-        """
-        head: Any = self.model.get_output_embeddings()
-        with torch.no_grad():
-            current = self.likelihood(groups, hidden=True)
-            assert current.hidden is not None
-            with self.ready():
-                weight = lora.merged_weight(head).detach()
-                if sharding.is_sharded(self.model):
-                    weight = weight.clone()  # the whole weight is freed
-        return current.hidden[current.mask.bool()], weight, head.bias
-
-    def prompt_hidden(self, prompts: Sequence[Sequence[int]]) -> Tensor:
-        """The hidden states [B, H] at the last tokens of prompts, as in ``likelihood(hidden=True)``.
-
-        A prompt beyond the model's context is cut on the left.
-        """
-        limit = _context_length(self.model)
-        cut = [prompt[-limit:] for prompt in prompts]
-        parts = [cut[i : i + self.max_rows] for i in range(0, len(cut), self.max_rows)]
-        with self.ready():
-            return torch.cat(
-                [last_states(self.model, part, [1] * len(part), self.pad_id) for part in parts]
-            )
-
-    def parameters(self) -> list[Parameter]:
-        """The parameters that this policy trains: its adapter's, or all unfrozen ones of the model."""
-        if self.adapter is not None:
-            adapter_parameters = lora.adapter_parameters(self.model, self.adapter)
-            return [p for p in adapter_parameters.values() if p.requires_grad]
-        if lora.is_peft(self.model):
-            return []  # the bare base, which others share
-        return [p for p in self.model.parameters() if p.requires_grad]
-
-    def reference(self) -> TransformersPolicy:
-        """A frozen copy of this policy, the reference of a KL penalty or of DPO.
-
-        For an adapter that has no effect yet, this is the bare base, and nothing is copied. A
-        trained adapter is copied within the shared model, and stays there. Full weights are copied.
-        """
-        if self.adapter is not None and lora.has_no_effect(self.model, self.adapter):
-            return self.with_adapter(None)
-        return self.frozen_copy()
-
-    def frozen_copy(self) -> TransformersPolicy:
-        """A frozen copy of this policy with weights of its own: an adapter's within the shared model."""
-        if self.adapter is not None:
-            return self.with_adapter(lora.add_frozen_copy(self.model, self.adapter))
-        policy = copy.copy(self)
-        policy.sampler = None  # its engine would follow the trained weights
-        if not lora.is_peft(self.model):
-            policy.model = sharding.copy_model(self.model).eval().requires_grad_(False)
-        return policy
-
-    def activate(self) -> None:
-        """Activate this policy's adapter, for code that uses ``model`` directly."""
-        if self.adapter is not None:
-            lora.activate(self.model, self.adapter)
-
-    def save(self, folder: str | Path) -> None:
-        """Write a plain transformers folder (safetensors) that ``from_pretrained`` loads.
-
-        With an adapter, write a plain peft folder: adapter, name of the base, and tokenizer. In a
-        run with several ranks, all ranks call this with one shared folder.
-        """
-        if sharding.is_sharded(self.model) and self.adapter is None:
-            save_sharded(self.model, Path(folder))
-        elif ranks.rank() > 0:
-            return
-        elif self.adapter is not None:
-            lora.save_adapter(self.model, self.adapter, Path(folder))
-        elif lora.is_peft(self.model):
-            raise ConfigError(f"{self.name} is the bare base that adapters share: nothing to save")
-        else:
-            with hide_progress_bars():
-                self.model.save_pretrained(str(folder))
-        if ranks.rank() == 0:
-            self.tokenizer.save_pretrained(str(folder))
-
-    def load_weights(self, folder: str | Path) -> None:
-        """Load the weights that :meth:`save` wrote into this model, in place.
-
-        Raises :class:`CheckpointError` if they are missing or do not fit.
-        """
-        try:
-            if self.adapter is not None:
-                lora.load_into_adapter(self.model, self.adapter, Path(folder))
-            else:
-                load_weights_into(self.model, Path(folder))
-        except LlmzooError:
-            raise
-        except (
-            OSError,
-            LookupError,
-            TypeError,
-            ValueError,
-            RuntimeError,
-            SafetensorError,
-        ) as error:
-            raise CheckpointError(f"{folder} cannot be loaded: {error}") from error
-
     def with_sampling(self, **changes: Any) -> TransformersPolicy:
         """This policy (same weights, same noise) with other sampling settings."""
         policy = copy.copy(self)
@@ -501,8 +291,8 @@ class TransformersPolicy(JointlySampled, SamplingPolicy):
 
         ``name`` and ``seed``: of the new policy; by default this policy's own.
         """
-        policy = copy.copy(self)
-        policy.adapter, policy.sampler = adapter, None
+        policy = super().with_adapter(adapter)
+        policy.sampler = None  # its engine would follow the weights that this policy trains
         policy.name = self.name if name is None else name
         if seed is not None:
             policy.noise_keys = NoiseKeys(seed)
@@ -532,22 +322,6 @@ class TransformersPolicy(JointlySampled, SamplingPolicy):
             name: self.with_adapter(adapter, name=name, seed=seed + number)
             for number, (name, adapter) in enumerate(adapters.items())
         }
-
-    @contextmanager
-    def ready(self) -> Iterator[None]:
-        """The model in evaluation mode, with this policy's adapter and precision."""
-        self.model.eval()
-        self.activate()
-        bare = lora.is_peft(self.model) and self.adapter is None
-        with (
-            lora.without_adapters(self.model) if bare else nullcontext(),
-            autocast(sharding.compute_device(self.model), self.precision),
-        ):
-            yield
-
-    def _recompute_hook(self) -> Callable[[], None] | None:
-        """The preparation of a layer's second run under gradient checkpointing; else None."""
-        return self.activate if self.gradient_checkpointing else None
 
     def _room(self, sampling: Sampling) -> int:
         return self.context - sampling.max_new_tokens
@@ -610,13 +384,3 @@ class TransformersPolicy(JointlySampled, SamplingPolicy):
                 stacklevel=2,
             )
         self.thoughts_unclosed += 1
-
-
-def _context_length(model: PreTrainedModel) -> int:
-    """The model's context in tokens. Some models have no limit."""
-    return getattr(model.config, "max_position_embeddings", None) or 2**31
-
-
-def _active_adapter(model: Any) -> str | None:
-    """The name of a ``PeftModel``'s active adapter; None for other models."""
-    return str(model.active_adapter) if lora.is_peft(model) else None

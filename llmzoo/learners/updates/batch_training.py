@@ -20,9 +20,9 @@ from llmzoo.learners.updates.microbatches import count_tokens, make_microbatches
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.learners.updates.step_bound import KL_SUBSET_SIZE, StepBound, step_bound
+from llmzoo.models.language_model import LanguageModel
 from llmzoo.models.likelihood import Likelihood
 from llmzoo.models.memory import explain_out_of_memory
-from llmzoo.policies.transformers import TransformersPolicy
 
 Item = TypeVar("Item")
 Microbatch = TypeVar("Microbatch")
@@ -41,7 +41,7 @@ class MicrobatchLoss(Protocol):
 
 
 def train_on_batch(
-    policy: TransformersPolicy,
+    policy: LanguageModel,
     optimizers: Sequence[Optimizer],
     scored: Sequence[ScoredGroup],
     loss: MicrobatchLoss,

@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from llmzoo.distributed import ranks
 from llmzoo.learners.updates.credits import ScoredGroup
+from llmzoo.models.language_model import LanguageModel
 from llmzoo.models.packing import split_into_packs
 from llmzoo.models.sampling import Sampling
 from llmzoo.models.trie import Trie
-from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Group
 
 Item = TypeVar("Item")
@@ -41,7 +41,7 @@ def shard_microbatches(
 
 
 def make_microbatches(
-    policy: TransformersPolicy,
+    policy: LanguageModel,
     scored: Sequence[ScoredGroup],
     microbatch_tokens: int,
     *,

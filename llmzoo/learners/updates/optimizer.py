@@ -14,9 +14,9 @@ from llmzoo.distributed import ranks
 from llmzoo.distributed.sharding import clip_grad_norm, is_dtensor, shard_tensor_like
 from llmzoo.errors import DivergedError
 from llmzoo.learners.configs.optimizer import OptimizerConfig
+from llmzoo.models.language_model import LanguageModel
 from llmzoo.models.lora import parameter_count
 from llmzoo.models.precision import MasterWeights
-from llmzoo.policies.transformers import TransformersPolicy
 
 
 class Optimizer:
@@ -56,7 +56,7 @@ class Optimizer:
 
     @classmethod
     def for_policy(
-        cls, policy: TransformersPolicy, config: OptimizerConfig, *, total: int, name: str
+        cls, policy: LanguageModel, config: OptimizerConfig, *, total: int, name: str
     ) -> Optimizer:
         """The optimiser of a policy's own parameters, at its learning rate or the default."""
         size, own = parameter_count(policy.model), policy.learning_rate

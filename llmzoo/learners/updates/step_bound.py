@@ -14,8 +14,8 @@ from llmzoo.distributed.sharding import gather_weights
 from llmzoo.errors import DivergedError
 from llmzoo.learners.losses import kl_k3
 from llmzoo.learners.updates.optimizer import Optimizer
+from llmzoo.models.language_model import LanguageModel
 from llmzoo.models.likelihood import Likelihood
-from llmzoo.policies.transformers import TransformersPolicy
 
 KL_SUBSET_SIZE = 32  # completions of a minibatch on which the KL of a step is measured
 
@@ -81,7 +81,7 @@ class StepBound:
 
 
 def step_bound(
-    policy: TransformersPolicy,
+    policy: LanguageModel,
     optimizer: Optimizer,
     subset_likelihoods: Callable[[], Sequence[Likelihood]],
     *,

@@ -224,7 +224,7 @@ torch.testing.assert_close(advantages, torch.tensor([0.475, 0.5]))""",
         details=(
             Detail(
                 "**One agent.** Environments with a `num_agents` argument are created with `num_agents=1`.",
-                "learners/ippo.py",
+                "learners/actor_critic.py",
                 'env_defaults: ClassVar[Mapping[str, Any]] = ENV_DEFAULTS["ppo"]',
             ),
             *_PPO,

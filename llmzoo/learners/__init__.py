@@ -1,4 +1,4 @@
-"""Learners: one file per algorithm, looked up by name.
+"""Learners, looked up by name: one file per rule of credit, and actor_critic.py for those with a critic.
 
 A learner of another package can be registered in the entry-point group ``llmzoo.learners``
 (``my_learner = my_package.my_learner:MyLearner``), named by its path (``my_module:MyLearner``), or
@@ -22,18 +22,18 @@ LEARNERS = {
     "ccpo": "llmzoo.learners.ccpo:CCPO",
     "dpo": "llmzoo.learners.dpo:DPO",
     "grpo": "llmzoo.learners.grpo:GRPO",
-    "iac": "llmzoo.learners.iac:IAC",
-    "ippo": "llmzoo.learners.ippo:IPPO",
-    "maac": "llmzoo.learners.iac:MAAC",
+    "iac": "llmzoo.learners.actor_critic:IAC",
+    "ippo": "llmzoo.learners.actor_critic:IPPO",
+    "maac": "llmzoo.learners.actor_critic:MAAC",
     "madpo": "llmzoo.learners.dpo:MADPO",
     "magrpo": "llmzoo.learners.magrpo:MAGRPO",
-    "mappo": "llmzoo.learners.mappo:MAPPO",
+    "mappo": "llmzoo.learners.actor_critic:MAPPO",
     "mareinforce": "llmzoo.learners.mareinforce:MAREINFORCE",
     "maremax": "llmzoo.learners.maremax:MAREMAX",
     "marloo": "llmzoo.learners.marloo:MARLOO",
     "maxrl": "llmzoo.learners.maxrl:MaxRL",
     "opd": "llmzoo.learners.opd:OPD",
-    "ppo": "llmzoo.learners.ippo:PPO",
+    "ppo": "llmzoo.learners.actor_critic:PPO",
     "sft": "llmzoo.learners.sft:SFT",
 }
 # configuration classes, which can be imported without torch

@@ -2,7 +2,7 @@
 (:meth:`Learner.updater`).
 
 :mod:`llmzoo.learners.groups` has the base of learners without a critic, and
-:mod:`llmzoo.learners.actor_critic` the base of learners with one.
+:mod:`llmzoo.learners.actor_critic` the learners with one.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from tiny_models import FakePolicy, policy
 from toy_envs import Adder, Matcher
 
 from llmzoo.engine.local import LocalEngine
-from llmzoo.learners.ippo import IPPO
+from llmzoo.learners.actor_critic import IPPO
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.models.sampling import Sampling
 from llmzoo.records import Batch, Completion, Decision, Episode, EpisodeOutcome, Group

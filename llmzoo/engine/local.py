@@ -237,7 +237,7 @@ def play_rollouts(
         for seed in seeds
     ]
     batches = run_rollouts(
-        [learner.rollout(*each) for each in zip(envs, seeds, learning_agents, strict=True)],
+        [learner.plan.rollout(*each) for each in zip(envs, seeds, learning_agents, strict=True)],
         players,
         keys=keys,
         early=has_slow_steps(envs),

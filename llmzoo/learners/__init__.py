@@ -121,7 +121,7 @@ def learner_summary(name: str) -> str:
 
 def _check_learner(loaded: Any, path: str) -> Any:
     """``loaded``; raises :class:`ConfigError` unless it is a learner class."""
-    missing = [name for name in ("Config", "rollout") if not hasattr(loaded, name)]
+    missing = [name for name in ("Config", "plan") if not hasattr(loaded, name)]
     if missing or not isinstance(loaded, type):
         lack = f"it does not define {' and '.join(missing)}" if missing else "it is not a class"
         raise ConfigError(

@@ -17,7 +17,6 @@ from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.rollout.plans import RolloutPlan
-from llmzoo.rollout.scheduler import Rollout
 
 
 class Updater(Protocol):
@@ -91,10 +90,6 @@ class Learner:
     def plan(self) -> RolloutPlan:
         """Where batches come from: how rollouts are played, or a file that they are read from."""
         raise NotImplementedError
-
-    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
-        """A rollout by the :attr:`plan`, on a freshly reset environment; it returns a ``Batch``."""
-        return self.plan.rollout(env, seed, trained)
 
     def wants_more(self, batch: Batch, rounds: int) -> bool:
         """Whether to play more episodes for a batch that has already been extended ``rounds`` times."""

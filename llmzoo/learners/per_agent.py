@@ -123,11 +123,6 @@ def _check_tree(agent: str, learner: GroupLearner, others: GroupLearner) -> None
                 f"{agent} has the learner {names[0]} and the run {names[1]}, but {type(one).__name__} defines its own "
                 "updater: agents can have different learners only if these differ just in credit and loss"
             )
-        if type(one).rollout is not Learner.rollout:
-            raise ConfigError(
-                f"{type(one).__name__} overrides rollout(), but learners of single agents share one rollout: "
-                "define plan instead"
-            )
     plan, shared = learner.plan, others.plan
     if type(plan) is not type(shared):
         raise ConfigError(

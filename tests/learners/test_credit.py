@@ -106,7 +106,7 @@ def test_at_grpo_mixes_team_and_local_rewards_by_alpha():
     def returns(alpha):
         env = Matcher()
         env.reset(seed=0)
-        line = cls(cls.Config(group_size=2, team_reward_weight=alpha)).rollout(
+        line = cls(cls.Config(group_size=2, team_reward_weight=alpha)).plan.rollout(
             env, 0, ["a_0", "b_1"]
         )
         (batch,) = run_rollouts([line], dict.fromkeys(["a_0", "b_1"], policy))
@@ -135,7 +135,7 @@ def test_the_configuration_for_tools_trains_both_agents():
         env = llmzoo.make(settings["env"], **settings["env_args"])
         env.reset(seed=seed)
         agents = env.possible_agents
-        line = learner.rollout(env, seed, agents)
+        line = learner.plan.rollout(env, seed, agents)
         (batch,) = run_rollouts([line], dict.fromkeys(agents, FakePolicy(write)))
         for credited in learner.compute_advantages(batch.groups):
             agent = credited.group.agent
@@ -151,7 +151,8 @@ def test_only_maremax_asks_for_greedy_answers():
         env = Matcher()
         env.reset(seed=0)
         run_rollouts(
-            [learner_class(name)().rollout(env, 0, ["a_0"])], dict.fromkeys(["a_0", "b_1"], policy)
+            [learner_class(name)().plan.rollout(env, 0, ["a_0"])],
+            dict.fromkeys(["a_0", "b_1"], policy),
         )
         assert any(greedy for _, _, greedy in policy.calls) == (name == "maremax")
 
@@ -163,7 +164,7 @@ def test_the_discount_is_used():
     def root(gamma):
         env = Matcher(2)
         env.reset(seed=0)
-        line = cls(cls.Config(gamma=gamma)).rollout(env, 0, ["a_0"])
+        line = cls(cls.Config(gamma=gamma)).plan.rollout(env, 0, ["a_0"])
         (batch,) = run_rollouts([line], dict.fromkeys(["a_0", "b_1"], policy))
         return next(g for g in batch.groups if len(g.key) == 2).returns
 
@@ -195,7 +196,7 @@ def test_requests_carry_the_seed_of_the_line():
 
     env = Matcher()
     env.reset(seed=0)
-    line = learner_class("at_grpo")().rollout(env, 77, ["a_0"])
+    line = learner_class("at_grpo")().plan.rollout(env, 77, ["a_0"])
     run_rollouts([line], dict.fromkeys(["a_0", "b_1"], FakePolicy(write)))
     assert set(seen) == {77}
     assert torch.is_tensor(learner_class("magrpo")().credit(GROUP))

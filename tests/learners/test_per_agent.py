@@ -159,7 +159,9 @@ def test_a_tree_has_what_each_agent_needs():
     made = PerAgentLearner(learner("magrpo", group_size=2), own)
     env = Matcher()
     env.reset(seed=0)
-    (batch,) = run_rollouts([made.rollout(env, 0, list(answers))], dict.fromkeys(answers, player))
+    (batch,) = run_rollouts(
+        [made.plan.rollout(env, 0, list(answers))], dict.fromkeys(answers, player)
+    )
     a, b = batch.groups
     assert (a.redrawn, b.redrawn) == ((1 * 3 + 1.0, 2 * 6 + 2.0), ())
     assert b.greedy == 1 * 6 + 6.0

@@ -20,7 +20,7 @@ def groups(env, policy, **options):
     learner = ATGRPO(ATGRPO.Config(group_size=2, select="random", **options))
     learner.check(env, env.possible_agents)
     env.reset(seed=1)
-    line = learner.rollout(env, 1, env.possible_agents)
+    line = learner.plan.rollout(env, 1, env.possible_agents)
     (batch,) = run_rollouts([line], dict.fromkeys(env.possible_agents, policy))
     return batch.groups
 

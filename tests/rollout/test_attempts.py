@@ -138,7 +138,7 @@ def test_credit_is_within_each_question(name):
     env = Quiz()
     env.reset(seed=0)
     policy = FakePolicy(lambda r, i: WRITTEN[r.agent][i])
-    (batch,) = run_rollouts([learner.rollout(env, 5, AGENTS)], dict.fromkeys(AGENTS, policy))
+    (batch,) = run_rollouts([learner.plan.rollout(env, 5, AGENTS)], dict.fromkeys(AGENTS, policy))
     found = {c.group.key: c.advantages.tolist() for c in learner.compute_advantages(batch.groups)}
     asker = {"magrpo": [-2.5, 2.5]}.get(name, [-5.0, 5.0])
     solver = {"magrpo": [-5 / 3, -2 / 3, 7 / 3]}.get(name, [-2.5, -1.0, 3.5])

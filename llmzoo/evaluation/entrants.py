@@ -11,6 +11,7 @@ from typing import Any
 
 from llmzoo import policies
 from llmzoo.errors import ConfigError
+from llmzoo.names import value_for_agent
 from llmzoo.policies import SCRIPTED, run_models
 from llmzoo.policies.base import Policy
 from llmzoo.runs import run_folder
@@ -171,7 +172,8 @@ def _check_entrant(name: str, run: Path | None, agents: Sequence[str], trust: bo
         return
     config = run_folder.require_config(run, "policies")
     own = config.get("agent_args", {})
-    taken = [a for a in agents if own.get(a, {}).get("policy") or own.get(a, {}).get("frozen")]
+    settings = {agent: value_for_agent(own, agent, {}) for agent in agents}
+    taken = [a for a, given in settings.items() if given.get("policy") or given.get("frozen")]
     if config["policies"] in agents:
         taken = [agent for agent in agents if agent != config["policies"]]
     if taken:

@@ -12,6 +12,7 @@ from typing import Any
 from llmzoo.export.copying import hub_id
 from llmzoo.files import read_json_object
 from llmzoo.models.model_catalog import MODEL_CATALOG, TINY
+from llmzoo.names import value_for_agent
 from llmzoo.policies import run_models
 from llmzoo.runs import run_folder
 
@@ -78,7 +79,7 @@ def describe_run(
 
 def _starting_model(config: Mapping[str, Any], policy: str) -> str:
     """The model that a policy started from. A shared policy starts from the run's model."""
-    own = config.get("agent_args", {}).get(policy, {})
+    own = value_for_agent(config.get("agent_args", {}), policy, {})
     named = config.get("model_args", {}).get(policy, {})
     return str(own.get("policy") or named.get("model") or config["model"])
 

@@ -16,6 +16,7 @@ from llmzoo.learners.configs.optimizer import OptimizerConfig
 from llmzoo.learners.groups import GroupLearner, group_by_learner
 from llmzoo.learners.updates.credits import ScoredGroup
 from llmzoo.learners.updates.policy_gradient import Metrics
+from llmzoo.names import value_for_agent
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.rollout.plans import JointTree, RolloutPlan
@@ -65,7 +66,7 @@ class PerAgentLearner(GroupLearner):
         return shared
 
     def for_agent(self, agent: str) -> GroupLearner:
-        return self.learners.get(agent, self.others)
+        return value_for_agent(self.learners, agent, self.others)
 
     def check(self, env: AECEnv, trained: Collection[str]) -> None:
         for agent in trained:
@@ -105,7 +106,7 @@ class PerAgentTree(RolloutPlan):
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
         plan = self.others
         if isinstance(plan, JointTree):
-            plans = {agent: self.own.get(agent, plan) for agent in trained}
+            plans = {agent: value_for_agent(self.own, agent, plan) for agent in trained}
             plan = replace(
                 plan,
                 with_greedy=any(own.with_greedy for own in plans.values()),

@@ -21,11 +21,12 @@ class AgentSettings:
 
     policies: ``"shared"`` (one model for all agents), ``"separate"`` (a copy of the model for each agent),
         ``"lora"`` (one base with an adapter for each agent), the name of the only agent that learns, while
-        ``others`` play the remaining agents, or a mapping from agents to names of models.
+        ``others`` play the remaining agents, or a mapping from agents to names of models. A key of a mapping
+        may be a pattern, such as ``worker_*``; an agent's own name comes before patterns.
     model: ``"tiny"``, ``"smollm2"``, a folder, a hub id, or the folder of an earlier run, in which case an
         agent starts from its newest checkpoint.
     sampling, chat: the defaults of all agents.
-    agent_args: for an agent, fields of :class:`llmzoo.runs.policy_plans.AgentConfig`. An agent with its own
+    agent_args: for an agent or a pattern, fields of :class:`llmzoo.runs.policy_plans.AgentConfig`. An agent with its own
         ``policy`` is not part of ``policies``: if it is a model, it has its own weights and learns them
         unless ``frozen``; scripted policies, endpoints and policy servers never learn.
     model_args: for a name in ``policies``, fields of :class:`llmzoo.runs.policy_plans.ModelConfig`.

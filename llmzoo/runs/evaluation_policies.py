@@ -8,7 +8,7 @@ from typing import Any
 
 from llmzoo.endpoints import ENDPOINT_PREFIX
 from llmzoo.errors import ConfigError
-from llmzoo.names import check_names
+from llmzoo.names import check_agent_keys, value_for_agent
 from llmzoo.policies import SCRIPTED
 from llmzoo.policies.base import Policy
 from llmzoo.policies.settings import Sampling, SamplingPolicy
@@ -28,14 +28,14 @@ def policy_names(
     Raises :class:`llmzoo.errors.UnknownNameError` for an unknown agent, and :class:`ConfigError` for settings that only
     apply to learning.
     """
-    check_names("agent", agent_args, agents)
+    check_agent_keys(agent_args, agents)
     for agent, given in agent_args.items():
         learning = [name for name in given if name in _LEARNING_OPTIONS]
         if learning:
             raise ConfigError(
                 f"agent {agent!r} has the setting {learning[0]}, but no agent learns here: leave it out"
             )
-    return {agent: agent_args.get(agent, {}).get("policy") or rest for agent in agents}
+    return {agent: value_for_agent(agent_args, agent, {}).get("policy") or rest for agent in agents}
 
 
 def load_agent_policies(
@@ -59,7 +59,9 @@ def load_agent_policies(
     mixed = len(set(names.values())) > 1
     groups: dict[str, list[str]] = {}
     for agent, name in names.items():
-        own = {n: v for n, v in agent_args.get(agent, {}).items() if n in _PROMPT_OPTIONS}
+        own = {
+            n: v for n, v in value_for_agent(agent_args, agent, {}).items() if n in _PROMPT_OPTIONS
+        }
         common = {} if mixed and name in SCRIPTED else chat or {}
         groups.setdefault(json.dumps([name, {**common, **own}]), []).append(agent)
     loaded: dict[str, Policy] = {}
@@ -77,7 +79,7 @@ def load_agent_policies(
             trust_remote_code=trust_remote_code,
         )
     return {
-        agent: _with_agent_sampling(loaded[agent], agent, agent_args.get(agent, {}))
+        agent: _with_agent_sampling(loaded[agent], agent, value_for_agent(agent_args, agent, {}))
         for agent in agents
     }
 

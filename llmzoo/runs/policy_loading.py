@@ -13,6 +13,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.files import read_json_object
 from llmzoo.models.decode import Sampler
 from llmzoo.models.lora import is_adapter
+from llmzoo.names import matches_an_agent
 from llmzoo.policies import check_model, load, load_model, run_models
 from llmzoo.policies.agent_settings import AgentSettings
 from llmzoo.policies.base import Policy, PolicyRequest, ScriptedPolicy
@@ -115,7 +116,7 @@ def load_run_policies(
     agent_args = {
         agent: {name: own[name] for name in own if name not in overridden}
         for agent, own in config.get("agent_args", {}).items()
-        if agent in agents
+        if matches_an_agent(agent, agents)
     }
     checkpoint = (
         run_models.newest_checkpoint(run)

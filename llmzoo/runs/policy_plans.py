@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from llmzoo.endpoints import ENDPOINT_PREFIX
 from llmzoo.errors import ConfigError
-from llmzoo.names import NAME_RULE, check_names, is_name
+from llmzoo.names import NAME_RULE, check_agent_keys, check_names, is_name, value_for_agent
 from llmzoo.policies import SCRIPTED
 from llmzoo.policies.agent_settings import AgentSettings, Arrangement
 from llmzoo.policies.settings import Chat, Sampling
@@ -140,8 +140,11 @@ def plan_policies(agents: Sequence[str], settings: AgentSettings) -> dict[str, A
     settings that exclude each other.
     """
     arrangement, agent_args = settings.policies, settings.agent_args
-    check_names("agent", agent_args, agents)
-    configs = {agent: _parse_agent_config(agent, agent_args.get(agent, {})) for agent in agents}
+    check_agent_keys(agent_args, agents)
+    configs = {
+        agent: _parse_agent_config(agent, value_for_agent(agent_args, agent, {}))
+        for agent in agents
+    }
     names = _policy_names(agents, arrangement, configs)
     models = _model_configs(arrangement, names, settings.model_args)
     plans = {
@@ -182,22 +185,23 @@ def _policy_names(
             "policies must map agents to model names, or be 'lora', 'shared', 'separate' or one of "
             f"{', '.join(agents)}; got {arrangement!r}"
         )
-    check_names("agent", arrangement, agents)
-    for agent, name in arrangement.items():
-        if name in agents and arrangement.get(name) != name:
+    check_agent_keys(arrangement, agents)
+    names = {agent: value_for_agent(arrangement, agent, "") for agent in agents}
+    for agent, name in names.items():
+        if name in agents and names[name] != name:
             raise ConfigError(
                 f"policies: the model {name!r} has the name of an agent that it does not play: rename the model"
             )
-        if configs[agent].policy is not None:
+        if name and configs[agent].policy is not None:
             raise ConfigError(
                 f"agent {agent!r} has both a model in policies and a policy in agent_args: leave one out"
             )
-    missing = [a for a in agents if a not in arrangement and configs[a].policy is None]
+    missing = [a for a in agents if not names[a] and configs[a].policy is None]
     if missing:
         raise ConfigError(
             f"policies has no model for {', '.join(missing)}: name one, or set policy in agent_args"
         )
-    return {agent: arrangement[agent] for agent in agents if agent in arrangement}
+    return {agent: name for agent, name in names.items() if name}
 
 
 def _model_configs(

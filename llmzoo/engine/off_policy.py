@@ -35,12 +35,12 @@ class _PlayedBatch:
 
 
 def check_importance_ratio(learner: Learner) -> None:
-    """Refuse a learner that cannot learn from answers sampled with older weights."""
+    """Refuse a learner that cannot learn from completions sampled with older weights."""
     config = learner.config
     uses_ratio = isinstance(config, SurrogateConfig) and (config.clip or config.importance_cap)
     if not uses_ratio:
         raise ConfigError(
-            "max_off_policy_steps above 0 trains on answers of older weights, which needs the ratio: choose "
+            "max_off_policy_steps above 0 trains on completions of older weights, which needs the ratio: choose "
             "a learner by policy gradient and set its clip, such as 0.2, or its importance_cap"
         )
 

@@ -6,7 +6,7 @@ then chase each other in circles, or collapse. A pool of frozen opponents gives 
 self-play).
 
 In an episode against an opponent one agent learns, drawn by the episode's seed, and the opponent plays the
-others. Its answers are recorded without tokens, like those of scripted players, so no learner trains on them.
+others. Its completions are recorded without tokens, like those of scripted players, so no learner trains on them.
 """
 
 from __future__ import annotations
@@ -208,12 +208,14 @@ class OpponentRouter(RoutedPolicy):
             return self.learner
         return self.opponents.player(matchup[1], request.agent)
 
-    def process_completions(self, policy: Policy, answers: list[Completion]) -> list[Completion]:
-        return answers if policy is self.learner else [_without_tokens(c) for c in answers]
+    def process_completions(
+        self, policy: Policy, completions: list[Completion]
+    ) -> list[Completion]:
+        return completions if policy is self.learner else [_without_tokens(c) for c in completions]
 
 
 def _without_tokens(completion: Completion) -> Completion:
-    """No learner trains on an opponent's answers."""
+    """No learner trains on an opponent's completions."""
     return Completion(
         text=completion.text, truncated=completion.truncated, refused=completion.refused
     )

@@ -1,12 +1,12 @@
 """Sampling from a causal language model, K completions per prompt.
 
-Each distinct prompt is read once. Rows that have ended leave the batch, so a single long answer does
+Each distinct prompt is read once. Rows that have ended leave the batch, so a single long completion does
 not slow down the others.
 
 A GPU computes while the host prepares the next operations, until the host asks for a number. So the
 host reads the tokens of several steps at once, and only after it has started the next ones. Rows may
 then grow beyond their end; the surplus is cut off. Noise belongs to a row and a step, so this changes
-no answer.
+no completion.
 
 Shapes: N rows alive, V vocabulary.
 """
@@ -31,7 +31,7 @@ from llmzoo.models.sampling import Sampling, Uniforms
 from llmzoo.models.static_rows import make_static_rows
 
 _COMPACT_BELOW = 0.85  # share of rows alive below which copying the rest into a smaller batch pays
-# steps between two reads: at first few, so that short answers end soon, then twice as many each time
+# steps between two reads: at first few, so that short completions end soon, then twice as many each time
 _FIRST_READ, _READ_EVERY = 2, 8
 
 
@@ -279,7 +279,7 @@ class Sampler(Protocol):
 
     @property
     def context(self) -> int:
-        """The maximum number of tokens of a prompt and its answer together."""
+        """The maximum number of tokens of a prompt and its completion together."""
         ...
 
     def sample(

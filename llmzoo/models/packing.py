@@ -2,7 +2,7 @@
 
 Prompts that begin alike, as those of one agent do, share the tokens of their beginning: a token that
 follows the same tokens has the same states, so it is computed once for all of them. In a conversation
-the next prompt continues an answer, which is then read as a part of that prompt.
+the next prompt continues a completion, which is then read as a part of that prompt.
 
 Shapes: B prompts of P tokens at most, N completions of C tokens at most, K completions of a prompt
 at most, T tokens in all; H query heads, G of them for each of the H/G key-value heads, D the size
@@ -188,7 +188,7 @@ class PackedGroups:
         self.levels: list[_LengthLevel] = []
         ids, positions = [*trie.ids], [*trie.depths]
         begins = [0] * len(read)
-        for numbers in group_by_length([len(answer) for answer in read]):
+        for numbers in group_by_length([len(completion) for completion in read]):
             for number in numbers:
                 begins[number] = len(ids)
                 after = len(kept[owners[number]])
@@ -208,7 +208,7 @@ class PackedGroups:
     def attend(
         self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float
     ) -> Tensor:
-        sizes = [self.prompts.total, *(level.answers.total for level in self.levels)]
+        sizes = [self.prompts.total, *(level.completions.total for level in self.levels)]
         # pieces of [T, heads, D]; a split joins its gradients once, slices would add them
         pieces = zip(*(x[0].transpose(0, 1).split(sizes) for x in (query, key, value)), strict=True)
         prompt = [self.prompts.grid(x) for x in next(pieces)]  # [B, P, heads, D]
@@ -242,7 +242,7 @@ class _LengthLevel:
         self, lengths: Sequence[int], owners: Sequence[int], prompts: int, device: torch.device
     ):
         met = Counter(owners)
-        self.answers = Segments(lengths, device)
+        self.completions = Segments(lengths, device)
         self.groups = Segments([*met.values()], device)
         self.rows = None if len(met) == prompts else torch.tensor([*met]).to(device)
 
@@ -258,9 +258,9 @@ class _LengthLevel:
         if self.rows is not None:
             prompt = [x.index_select(0, self.rows) for x in prompt]
             outside = None if outside is None else outside.index_select(0, self.rows)
-        grids = (self.groups.grid(self.answers.grid(x)) for x in own)
+        grids = (self.groups.grid(self.completions.grid(x)) for x in own)
         out = _SharedPrompt.apply(*grids, *prompt, outside, scaling)
-        return self.answers.flat(self.groups.flat(out))
+        return self.completions.flat(self.groups.flat(out))
 
 
 def pack_groups(
@@ -286,14 +286,14 @@ def pack_groups(
         [[[*prompts[r][length:], *completions[r][0]] for r in rows] for length, rows in groups],
         device,
     )
-    answers: dict[int, range] = {}  # the predictions of each answer
+    predictions: dict[int, range] = {}  # of each completion
     before = 0
     for length, rows in groups:
         for r in rows:
             start = before + len(prompts[r]) - length
             before = start + len(completions[r][0])
-            answers[r] = range(start, before)
-    order = [at for r in range(len(prompts)) for at in answers[r]]
+            predictions[r] = range(start, before)
+    order = [at for r in range(len(prompts)) for at in predictions[r]]
     row.predicts = row.predicts[torch.tensor(order, device=device)]
     return row
 
@@ -369,7 +369,7 @@ class _SharedPrompt(torch.autograd.Function):
         out += near * (near_sum - total).exp().unsqueeze(-1).to(near.dtype)
         ctx.save_for_backward(query, key, value, prompt_key, prompt_value, outside, out, total)
         ctx.scaling = scaling
-        return blocks.answer(out)
+        return blocks.completion(out)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
@@ -387,8 +387,8 @@ class _SharedPrompt(torch.autograd.Function):
             scale=ctx.scaling,
         )
         near = _flash_backward(grad, *blocks.near, out, total, 0.0, True, scale=ctx.scaling)
-        dquery = blocks.answer(blocks.as_near(far[0]) + near[0])
-        dkey, dvalue = (blocks.answer(blocks.sum_over_groups(x)) for x in near[1:])
+        dquery = blocks.completion(blocks.as_near(far[0]) + near[0])
+        dkey, dvalue = (blocks.completion(blocks.sum_over_groups(x)) for x in near[1:])
         dprompt = (x.transpose(1, 2) for x in far[1:])
         return dquery, dkey, dvalue, *dprompt, None, None
 
@@ -420,7 +420,7 @@ class _Blocks:
         """[B, K, C, heads, D] as [B*K, heads, C, D]."""
         return x.flatten(0, 1).transpose(1, 2)
 
-    def answer(self, x: Tensor) -> Tensor:
+    def completion(self, x: Tensor) -> Tensor:
         """[B*K, heads, C, D] as [B, K, C, heads, D]."""
         return x.transpose(1, 2).unflatten(0, (self.b, self.k))
 

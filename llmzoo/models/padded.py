@@ -77,13 +77,13 @@ def completion_logits(
         pad_id,
         model.device,
     )
-    answers = torch.full((len(flat), longest - 1), pad_id)
+    completion_ids = torch.full((len(flat), longest - 1), pad_id)
     for row, ids in enumerate(flat):
-        answers[row, : len(ids) - 1] = torch.tensor(ids[:-1])
+        completion_ids[row, : len(ids) - 1] = torch.tensor(ids[:-1])
     cells = Segments([len(ids) for ids in flat], model.device)
     mask = torch.cat([prompt_mask, cells.real[:, 1:].long()], dim=1)
     logits: Tensor = model(
-        input_ids=torch.cat([prompt_ids, answers.to(model.device)], dim=1),
+        input_ids=torch.cat([prompt_ids, completion_ids.to(model.device)], dim=1),
         attention_mask=mask,
         position_ids=token_positions(mask),
         use_cache=False,

@@ -18,7 +18,7 @@ MAX_STOPS, MAX_STOP_LENGTH = 64, 1000  # number of strings, characters of each
 class Sampling:
     """Sampling settings of an agent.
 
-    ``top_k=0`` and ``top_p=1.0`` switch these filters off. An answer ends with the end-of-sequence
+    ``top_k=0`` and ``top_p=1.0`` switch these filters off. A completion ends with the end-of-sequence
     token, with one of the ``stop`` strings (which its text leaves out), or after ``max_new_tokens``
     (it is then marked as truncated).
 
@@ -37,7 +37,7 @@ class Sampling:
         if not MIN_TEMPERATURE <= self.temperature <= MAX_TEMPERATURE:  # NaN too
             raise ConfigError(
                 f"temperature is {MIN_TEMPERATURE:g} to {MAX_TEMPERATURE:g}, got {self.temperature:g}; for the most "
-                "likely answer ask for greedy"
+                "likely completion ask for greedy"
             )
         if not MIN_TOP_P <= self.top_p <= 1:
             raise ConfigError(f"top_p must be in [{MIN_TOP_P:g}, 1], got {self.top_p}")
@@ -48,5 +48,5 @@ class Sampling:
         if len(self.stop) > MAX_STOPS or not all(0 < len(s) <= MAX_STOP_LENGTH for s in self.stop):
             raise ConfigError(
                 f"stop takes at most {MAX_STOPS} strings, each of 1 to {MAX_STOP_LENGTH} characters; "
-                "an empty one would end every answer before it begins"
+                "an empty one would end every completion before it begins"
             )

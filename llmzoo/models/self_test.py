@@ -1,4 +1,4 @@
-"""Refuses families of models whose answers would be sampled with other probabilities than are trained."""
+"""Refuses families of models whose completions would be sampled with other probabilities than are trained."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def _max_logprob_difference(model: Any) -> float:
         tuple(token % size for token in prompt) for prompt in ((5, 7, 11), (13, 17, 19, 23, 29))
     ]
     model.eval()
-    answers = sample(model, prompts, 2, sampling, eos_ids=(), pad_id=0, keys=[0, 1])
-    completions = [[row.ids for row in rows] for rows in answers]
+    rows_by_prompt = sample(model, prompts, 2, sampling, eos_ids=(), pad_id=0, keys=[0, 1])
+    completions = [[row.ids for row in rows] for rows in rows_by_prompt]
     scored = likelihood(model, prompts, completions, sampling, pad_id=0)
-    sampled = torch.tensor([row.logprobs for rows in answers for row in rows])
+    sampled = torch.tensor([row.logprobs for rows in rows_by_prompt for row in rows])
     return float((scored.logprobs.cpu() - sampled).abs().max())

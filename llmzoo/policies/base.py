@@ -19,14 +19,14 @@ from llmzoo.records import Completion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyRequest:
-    """An agent that waits for an answer.
+    """An agent that waits for a completion.
 
     ``env``: the environment in its current state, for scripted players that look behind the prompt.
     Models read only ``observation``. ``seed``: seeds the randomness of scripted players. ``noise``:
-    identifies this request's sampling noise; the same number draws the same answers, whatever else
+    identifies this request's sampling noise; the same number draws the same completions, whatever else
     is in the call. None: the policy numbers its requests itself. ``key``: overrides the key that
     :class:`NoiseKeys` would derive from ``noise``. ``cancelled``: once set, nobody waits for the
-    answer, and the policy may leave it unfinished.
+    completion, and the policy may leave it unfinished.
     """
 
     agent: str
@@ -119,9 +119,11 @@ class RoutedPolicy:
         """The policy that answers ``request``."""
         raise NotImplementedError
 
-    def process_completions(self, policy: Policy, answers: list[Completion]) -> list[Completion]:
-        """Called with a request's answers, which ``policy`` gave."""
-        return answers
+    def process_completions(
+        self, policy: Policy, completions: list[Completion]
+    ) -> list[Completion]:
+        """Called with a request's completions, which ``policy`` gave."""
+        return completions
 
     def respond(
         self,
@@ -131,37 +133,37 @@ class RoutedPolicy:
         greedy: bool = False,
         on_complete: OnComplete | None = None,
     ) -> list[list[Completion]]:
-        answers: list[list[Completion]] = [[] for _ in requests]
+        completions: list[list[Completion]] = [[] for _ in requests]
         routes: dict[int, tuple[Policy, list[int]]] = {}
         for index, request in enumerate(requests):
             policy = self.route(request)
             routes.setdefault(id(policy), (policy, []))[1].append(index)
         for policy, indices in routes.values():
             on_routed_complete = partial(
-                self._record_completions, policy, indices, answers, on_complete
+                self._record_completions, policy, indices, completions, on_complete
             )
             part = [requests[index] for index in indices]
             respond_to_each(policy, part, group_size, greedy=greedy, on_complete=on_routed_complete)
-        return answers
+        return completions
 
     def _record_completions(
         self,
         policy: Policy,
         indices: Sequence[int],
-        answers: list[list[Completion]],
+        completions: list[list[Completion]],
         on_complete: OnComplete | None,
         number: int,
         group: list[Completion],
     ) -> None:
-        """Note the answers to the request that is ``number`` among those of ``policy``."""
+        """Note the completions of the request that is ``number`` among those of ``policy``."""
         index = indices[number]
-        answers[index] = self.process_completions(policy, group)
+        completions[index] = self.process_completions(policy, group)
         if on_complete is not None:
-            on_complete(index, answers[index])
+            on_complete(index, completions[index])
 
 
 class ScriptedPolicy:
-    """A policy that computes its answers with a function of the :class:`PolicyRequest`.
+    """A policy that computes its actions with a function of the :class:`PolicyRequest`.
 
     If the function raises :class:`NoSolutionError`, :meth:`respond` returns an empty completion
     that is marked as refused.
@@ -193,7 +195,7 @@ class ScriptedPolicy:
 
 
 class BoundPolicy:
-    """A scripted policy bound to one environment: ``player(observation, agent)`` returns an answer."""
+    """A scripted policy bound to one environment: ``player(observation, agent)`` returns an action."""
 
     def __init__(self, env: AECEnv, policy: ScriptedPolicy):
         self.env = env
@@ -202,7 +204,7 @@ class BoundPolicy:
         self._policy = policy
 
     def __call__(self, observation: str | None = None, agent: str | None = None) -> str:
-        """The answer of ``agent``; by default of the agent whose turn it is."""
+        """The action of ``agent``; by default of the agent whose turn it is."""
         agent = agent or self.env.agent_selection
         seen = self.env.observe(agent) if observation is None else observation
         request = PolicyRequest(agent=agent, observation=seen or "", env=self.env)
@@ -241,7 +243,7 @@ def policies_by_agent(policy: Policy | AgentPolicies, agents: Sequence[str]) -> 
 
 
 def _with_sample_seed(request: PolicyRequest, i: int) -> PolicyRequest:
-    """The request for the i-th of several answers, with its own seed."""
+    """The request for the i-th of several completions, with its own seed."""
     return request if i == 0 else replace(request, seed=request.seed + i * 1_000_003)
 
 

@@ -1,8 +1,8 @@
 """What a model has written in conversations, kept as the tokens that it sampled.
 
-A text has several encodings. When a program sends an answer back as a part of the next prompt, the
+A text has several encodings. When a program sends a completion back as a part of the next prompt, the
 model should read the tokens that it sampled, not those that a tokenizer would choose: then the next
-prompt begins with this one and its answer, and an update reads the conversation once.
+prompt begins with this one and its completion, and an update reads the conversation once.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from llmzoo.spaces import Conversation
 Ids = tuple[int, ...]
 Messages = Sequence[Mapping[str, Any]]
 
-_MAX_REMEMBERED = 2**15  # answers that are remembered
+_MAX_REMEMBERED = 2**15  # completions that are remembered
 _Prompt = tuple[str | None, bytes]  # an agent, and the key of a conversation
 
 
 class Histories:
-    """The last answers, by agent and conversation.
+    """The last completions, by agent and conversation.
 
-    ``broken`` counts answers that came back changed, and those that the chat template does not
+    ``broken`` counts completions that came back changed, and those that the chat template does not
     repeat as they were (a thought that it leaves out): their turn begins a new row. The first one
     raises a warning.
     """
 
     def __init__(self) -> None:
         self.broken = 0
-        self._answers: OrderedDict[tuple[_Prompt, str], tuple[Ids, Ids]] = OrderedDict()
-        self._counts: Counter[_Prompt] = Counter()  # of the answers to each prompt
+        self._completions: OrderedDict[tuple[_Prompt, str], tuple[Ids, Ids]] = OrderedDict()
+        self._counts: Counter[_Prompt] = Counter()  # of the completions of each prompt
 
     def remember(
         self, agent: str, conversation: Conversation, text: str, prompt: Ids, ids: Ids
     ) -> None:
         """``ids``, which say ``text``, were sampled after ``prompt``, which is ``conversation``."""
         entry = (agent, _prefix_keys(conversation.messages)[-1]), text
-        self._counts[entry[0]] += entry not in self._answers
-        self._answers[entry] = prompt, ids
-        self._answers.move_to_end(entry)
-        if len(self._answers) > _MAX_REMEMBERED:
-            (oldest, _), _ = self._answers.popitem(last=False)
+        self._counts[entry[0]] += entry not in self._completions
+        self._completions[entry] = prompt, ids
+        self._completions.move_to_end(entry)
+        if len(self._completions) > _MAX_REMEMBERED:
+            (oldest, _), _ = self._completions.popitem(last=False)
             self._counts[oldest] -= 1
             if not self._counts[oldest]:
                 del self._counts[oldest]
@@ -53,18 +53,18 @@ class Histories:
     def sampled_completions(
         self, agent: str | None, messages: Messages
     ) -> dict[int, tuple[Ids, Ids]]:
-        """By index in ``messages``: the prompt before each answer of ``agent``, and its tokens."""
+        """By index in ``messages``: the prompt before each completion of ``agent``, and its tokens."""
         known: dict[int, tuple[Ids, Ids]] = {}
-        if not self._answers:
+        if not self._completions:
             return known
         for index, (message, key) in enumerate(zip(messages, _prefix_keys(messages), strict=False)):
             if message["role"] != "assistant" or (agent, key) not in self._counts:
                 continue  # others are examples, or another agent's
-            answer = self._answers.get(((agent, key), message["content"]))
-            if answer is None:
+            completion = self._completions.get(((agent, key), message["content"]))
+            if completion is None:
                 self.record_break(f"is not what was sampled: {message['content']!r:.80}")
             else:
-                known[index] = answer
+                known[index] = completion
         return known
 
     def record_break(self, why: str) -> None:

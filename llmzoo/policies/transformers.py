@@ -161,7 +161,7 @@ class TransformersPolicy(LanguageModel, JointlySampled, SamplingPolicy):
 
     @property
     def context(self) -> int:
-        """The maximum number of tokens of a prompt and its answer together."""
+        """The maximum number of tokens of a prompt and its completion together."""
         own = self.model_context
         return own if self.sampler is None else min(own, self.sampler.context)
 
@@ -225,10 +225,10 @@ class TransformersPolicy(LanguageModel, JointlySampled, SamplingPolicy):
             for policy, request in zip(policies, requests, strict=True)
             for key in policy.noise_keys.keys([request])
         ]
-        answers: list[list[Completion]] = [[] for _ in requests]
+        completions_by_request: list[list[Completion]] = [[] for _ in requests]
 
         def deliver(index: int, completions: list[Completion]) -> None:
-            answers[index] = completions
+            completions_by_request[index] = completions
             if on_complete is not None:
                 on_complete(index, completions)
 
@@ -238,8 +238,8 @@ class TransformersPolicy(LanguageModel, JointlySampled, SamplingPolicy):
             room = policy._room(sampling)
             if len(prompts[index]) == 0 or len(prompts[index]) > room:
                 policy._warn_too_long(len(prompts[index]), room)
-                no_answer = Completion(text="", prompt_ids=prompts[index], refused=True)
-                deliver(index, [no_answer] * group_size)
+                empty = Completion(text="", prompt_ids=prompts[index], refused=True)
+                deliver(index, [empty] * group_size)
             else:
                 by_sampling.setdefault(sampling, []).append(index)
         for sampling, indices in by_sampling.items():
@@ -266,7 +266,7 @@ class TransformersPolicy(LanguageModel, JointlySampled, SamplingPolicy):
                 on_finished,
                 [requests[i].cancelled for i in indices],
             )
-        return answers
+        return completions_by_request
 
     def reseed(self, seed: int) -> None:
         """Restart the sampling noise from a seed, also for copies of this policy, which share it."""

@@ -63,7 +63,16 @@ def test_patterns_on_the_command_line(tmp_path, capsys):
     run = tmp_path / "run"
     policies = '{"first_*": "ends", "*_1": "middle", "last_2": "ends"}'
     arguments = ["--env", "relay_v0", "--policies", policies, "--agent.*_*.max_new_tokens", "7"]
-    sizes = ["--steps", "1", "--episodes_per_step", "1", "--eval_tasks", "2", "--learner.group_size", "2"]
+    sizes = [
+        "--steps",
+        "1",
+        "--episodes_per_step",
+        "1",
+        "--eval_tasks",
+        "2",
+        "--learner.group_size",
+        "2",
+    ]
     assert main(["train", *arguments, *sizes, "--out", str(run)]) == 0
     saved = json.loads((run / "config.json").read_text())
     assert saved["agent_args"] == {"*_*": {"max_new_tokens": 7}}

@@ -167,9 +167,9 @@ class ModelCritic:
             outputs = torch.tensor([self._output[t.group.agent] for t in turns])
             values = self.model.values(texts)
             return values.gather(1, outputs.to(values.device).unsqueeze(1)).squeeze(1)
-        answers = [t.group.completions[0].ids for t in turns]
-        rows = self.model.token_values(texts, answers)
-        return torch.cat([row[: len(ids)] for row, ids in zip(rows, answers, strict=True)])
+        completions = [t.group.completions[0].ids for t in turns]
+        rows = self.model.token_values(texts, completions)
+        return torch.cat([row[: len(ids)] for row, ids in zip(rows, completions, strict=True)])
 
     def _text(self, turn: Turn) -> tuple[int, ...]:
         if self._central:

@@ -73,12 +73,12 @@ class DistillationUpdater(GroupUpdater):
         scores = self.teachers.logprobs(groups_to_score, student)
         total, tokens, result = 0.0, 0, []
         for c, flat in zip(scored, scores, strict=True):
-            answers = c.group.completions
-            rows = flat.split([len(a.ids) for a in answers])
-            advantages = torch.zeros(len(answers), max(map(len, rows)), dtype=flat.dtype)
-            for k, (answer, row) in enumerate(zip(answers, rows, strict=True)):
-                total += sum(answer.logprobs) - float(row.sum())
-                ratios = log_ratios(answer.logprobs, row, self.config.discount)
+            completions = c.group.completions
+            rows = flat.split([len(a.ids) for a in completions])
+            advantages = torch.zeros(len(completions), max(map(len, rows)), dtype=flat.dtype)
+            for k, (completion, row) in enumerate(zip(completions, rows, strict=True)):
+                total += sum(completion.logprobs) - float(row.sum())
+                ratios = log_ratios(completion.logprobs, row, self.config.discount)
                 advantages[k, : len(row)] = ratios + c.advantages[k]
             tokens += len(flat)
             result.append(ScoredGroup(c.group, advantages))

@@ -34,7 +34,7 @@ from llmzoo.learners.updates.pairs import (
     truncate_pairs,
 )
 from llmzoo.learners.updates.policy_gradient import Metrics, prefix_metrics
-from llmzoo.learners.updates.rows import RowsUpdater, answers_likelihood, chunks, epoch_batches
+from llmzoo.learners.updates.rows import RowsUpdater, chunks, completions_likelihood, epoch_batches
 from llmzoo.learners.updates.step_bound import KL_SUBSET_SIZE, step_bound
 from llmzoo.models.likelihood import Likelihood
 from llmzoo.models.memory import explain_out_of_memory
@@ -59,7 +59,7 @@ def pair_logps(
     ``ld_alpha`` is the weight of the longer completion's tokens beyond the shorter one's length
     (LD-DPO, arXiv 2409.06411).
     """
-    now = answers_likelihood(
+    now = completions_likelihood(
         policy, [(p.prompt_ids, [p.chosen_ids, p.rejected_ids]) for p in pairs]
     )
     logps = now.logprobs * now.mask

@@ -115,29 +115,29 @@ def encode_pair(policy: TransformersPolicy, row: Mapping[str, Any]) -> Pair:
         ]
         kept = min(_common_prefix_length(prompt, whole) for whole in wholes)
         prompt = prompt[:kept]
-        answers = [_truncate_at_end_token(policy, whole[kept:]) for whole in wholes]
+        completions = [_truncate_at_end_token(policy, whole[kept:]) for whole in wholes]
     else:
         prompt = prompts.encode(row["prompt"])
         token, number = policy.tokenizer.eos_token, policy.tokenizer.eos_token_id
         end = () if number is None else (int(number),)
-        answers = [
+        completions = [
             # some sets already contain the end token in their texts
             prompts.encode_completion(row[name].removesuffix(token or "")) + end
             for name in ("chosen", "rejected")
         ]
-    return Pair(agent="", prompt_ids=prompt, chosen_ids=answers[0], rejected_ids=answers[1])
+    return Pair(agent="", prompt_ids=prompt, chosen_ids=completions[0], rejected_ids=completions[1])
 
 
-def _truncate_at_end_token(policy: TransformersPolicy, answer: Ids) -> Ids:
+def _truncate_at_end_token(policy: TransformersPolicy, completion: Ids) -> Ids:
     """A completion up to the token that ends its turn, or all of it if there is no such token."""
-    ends = [at for at, token in enumerate(answer) if token in policy.eos_ids]
+    ends = [at for at, token in enumerate(completion) if token in policy.eos_ids]
     if not ends:
         # the model's settings may not name the token; whitespace after a control token is not content
-        text = len(answer)
-        while text and str(policy.tokenizer.decode(answer[text - 1])).isspace():
+        text = len(completion)
+        while text and str(policy.tokenizer.decode(completion[text - 1])).isspace():
             text -= 1
-        ends = [text - 1] if text and answer[text - 1] in policy.prompts_for().special else []
-    return answer[: ends[-1] + 1] if ends else answer
+        ends = [text - 1] if text and completion[text - 1] in policy.prompts_for().special else []
+    return completion[: ends[-1] + 1] if ends else completion
 
 
 def _common_prefix_length(one: Ids, other: Ids) -> int:

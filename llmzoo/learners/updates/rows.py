@@ -33,7 +33,7 @@ Ids = tuple[int, ...]
 Loss = Callable[[Sequence[Row]], tuple[Tensor, Metrics]]
 
 
-def answers_likelihood(
+def completions_likelihood(
     policy: TransformersPolicy, rows: Sequence[tuple[Ids, Sequence[Ids]]]
 ) -> Likelihood:
     """The likelihood of given completions at temperature 1. Each row is a prompt with its completions.
@@ -48,10 +48,12 @@ def answers_likelihood(
             turn=0,
             key=(),
             prompt_ids=prompt,
-            completions=tuple(Completion(text="", prompt_ids=prompt, ids=ids) for ids in answers),
-            returns=(0.0,) * len(answers),
+            completions=tuple(
+                Completion(text="", prompt_ids=prompt, ids=ids) for ids in completions
+            ),
+            returns=(0.0,) * len(completions),
         )
-        for prompt, answers in rows
+        for prompt, completions in rows
     ]
     return policy.with_sampling_for_all(plain).likelihood(groups, top=True)
 

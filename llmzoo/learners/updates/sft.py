@@ -25,7 +25,7 @@ from llmzoo.learners.updates.examples import (
     world_model_example,
 )
 from llmzoo.learners.updates.policy_gradient import Metrics
-from llmzoo.learners.updates.rows import RowsUpdater, answers_likelihood, epoch_batches
+from llmzoo.learners.updates.rows import RowsUpdater, completions_likelihood, epoch_batches
 from llmzoo.policies import expert, mixture, noisy_expert
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
@@ -110,7 +110,7 @@ def imitation_loss(
     ``dynamic``: each token's loss is weighted by its probability p, through which no gradient flows
     (dynamic fine-tuning, arXiv 2508.05629).
     """
-    now = answers_likelihood(policy, [(e.prompt, [e.completion]) for e in part])
+    now = completions_likelihood(policy, [(e.prompt, [e.completion]) for e in part])
     assert now.top is not None
     losses = -now.logprobs
     if dynamic:

@@ -116,13 +116,13 @@ def test_played_answers_reach_the_loss_token_by_token(learner, monkeypatch):
     engine = LocalEngine(
         learner(), {"policy": player}, {"writer_0": player, "writer_1": player}, total_steps=1
     )
-    handed, given = [], dpo.answers_likelihood
+    handed, given = [], dpo.completions_likelihood
 
     def noted(policy, rows):
         handed.extend(rows)
         return given(policy, rows)
 
-    monkeypatch.setattr(dpo, "answers_likelihood", noted)
+    monkeypatch.setattr(dpo, "completions_likelihood", noted)
     batch = engine.collect(Parities, range(12))
     engine.update(batch, seed=0)
     assert len(handed) > 4

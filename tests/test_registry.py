@@ -189,8 +189,8 @@ def test_a_learner_by_its_path():
     for path, reason in (
         ("no_such_package:Mine", "learner 'no_such_package:Mine': no module named"),
         ("llmzoo.learners.magrpo:MAGRP", "Did you mean 'MAGRPO'"),
-        (f"{__name__}:Echo", "not a learner: it does not define Config and rollout"),
-        (f"{__name__}:nothing", "not a learner: it does not define Config and rollout"),
+        (f"{__name__}:Echo", "not a learner: it does not define Config and plan"),
+        (f"{__name__}:nothing", "not a learner: it does not define Config and plan"),
     ):
         with pytest.raises(LlmzooError, match=reason):
             learner_class(path)

@@ -51,7 +51,7 @@ class Size:
 
 
 GROWING: Mapping[str, tuple[int, ...]] = {
-    "agents": (1, 2, 4, 8),
+    "agents": (1, 2, 4, 8, 16, 32, 64),
     "turns": (1, 2, 4),
     "k": (2, 4, 8, 16, 32),
     "prompt": (128, 256, 512, 1024, 2048 - NEW_TOKENS),

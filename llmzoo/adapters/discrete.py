@@ -192,8 +192,7 @@ class DiscreteText(TextEnv[None]):
         """Copy from the game who is out, and whose turn it is."""
         self.terminations = {a: bool(self.game.terminations[a]) for a in self.agents}
         self.truncations = {a: bool(self.game.truncations[a]) for a in self.agents}
-        self._acting = (self.game.agent_selection,)
-        self._select(self.game.agent_selection)
+        self._set_acting((self.game.agent_selection,))
 
     def _report_result(self) -> None:
         """Tell agents that are out how the game has ended, if it has."""

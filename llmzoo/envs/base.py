@@ -285,11 +285,17 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         if not isinstance(action, str):
             raise TypeError(f"an action is a str, got {type(action).__name__} for {agent!r}")
         self._cumulative_rewards[agent] = 0.0
-        self._clear_rewards()
+        if not self._actions:
+            self._clear_rewards()
         self.infos[agent] = {**self.infos[agent], "reward_components": {}, "error": None}
         self._actions[agent] = action
         if len(self._actions) < len(self._acting):
-            self._select(self.agents_to_act()[0])
+            # only this agent's info names it, or a round would cost the square of the number of agents
+            self.agent_selection = self._acting[len(self._actions)]
+            self.infos[self.agent_selection] = {
+                **self.infos[self.agent_selection],
+                "active_agent": self.agent_selection,
+            }
         else:
             self._apply_actions(agent)
         if self.render_mode == "human":
@@ -440,12 +446,12 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         return {name: self.team_weight * value for name, value in team.items()}
 
     def _select_acting(self) -> None:
-        self._acting = self.acting(self.episode)
-        self._select(self._acting[0])
+        self._set_acting(self.acting(self.episode))
 
-    def _select(self, agent: str) -> None:
-        self.agent_selection = agent
-        self.infos = {a: {**info, "active_agent": agent} for a, info in self.infos.items()}
+    def _set_acting(self, acting: tuple[str, ...]) -> None:
+        """Set the agents that act next, and select the first of them."""
+        self._acting, self.agent_selection = acting, acting[0]
+        self.infos = {a: {**info, "active_agent": acting[0]} for a, info in self.infos.items()}
 
 
 def _task_from_options(options: Mapping[str, Any]) -> int | str | None:

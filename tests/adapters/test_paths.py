@@ -204,7 +204,7 @@ def test_paths_that_lead_to_no_environment(here, env, reason, capsys):
     [
         ("paths_learners:BestOnly", "no module named 'paths_learners'"),
         ("paths_learner:BestOny", "Did you mean 'BestOnly'?"),
-        ("paths_learner:NoLearner", "is not a learner: it does not define Config and rollout"),
+        ("paths_learner:NoLearner", "is not a learner: it does not define Config and plan"),
         ("paths_learner:dataclass", "is not a learner: it does not define Config"),
     ],
 )

@@ -363,3 +363,15 @@ def test_scripted_players_are_optional():
     env = started()
     with pytest.raises(NotImplementedError, match="text_env_v0 has no scripted expert"):
         env.expert("agent_0")
+
+
+def test_the_cost_of_a_round_grows_with_the_agents_and_not_with_their_square():
+    env = started(agents=64)
+    for number, agent in enumerate(env.possible_agents[:-1]):
+        before = dict(env.infos)
+        env.step("7")
+        changed = {a for a in before if env.infos[a] is not before[a]}
+        assert changed == {agent, env.possible_agents[number + 1]}
+        assert env.infos[env.agent_selection]["active_agent"] == env.agent_selection
+    env.step("7")  # the round is over: all infos name the agent that is next
+    assert {info["active_agent"] for info in env.infos.values()} == {"agent_0"}

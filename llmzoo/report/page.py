@@ -36,7 +36,7 @@ SCRIPTS = ("data.js", "episode.js", "page.js")  # in this order one script
 SECTIONS = {  # title -> the text below it
     "Success": "Solved tasks: in play, and held-out ones with 95% intervals by distinct tasks.",
     "League": "The run's checkpoints and copies against each other, as llmzoo eval league has left them: ratings with "
-    "95% intervals by distinct deals, and the points of each row against each column, a draw being half a point.",
+    "95% intervals, and the points of each row against each column, a draw being half a point.",
     "Rewards": "Return: what an agent was paid along a line of play. Parts: what an answer was paid at "
     "its own step, and for what.",
     "Answers": "",

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from llmzoo import files
 from llmzoo.policies.run_models import shortest_unique_names
 from llmzoo.report import svg
-from llmzoo.report.episodes import RecordedEpisodes, file_stamp, make_board_splitter, pack_index
+from llmzoo.report.episodes import RecordedEpisodes, file_stamp, pack_index
 from llmzoo.report.figures import Plot, make_plots
 from llmzoo.report.outcomes import outcome_tables
 from llmzoo.report.run_settings import settings_table
@@ -78,8 +78,7 @@ class RunReport:
         self.runs = [load_run(folder, name) for folder, name in named]
         for run in self.runs:
             if run.folder not in self._played:
-                draw = make_board_splitter(str(run.config["env"]))
-                self._played[run.folder] = RecordedEpisodes(run.folder / "played.jsonl", draw)
+                self._played[run.folder] = RecordedEpisodes(run.folder / "played.jsonl")
             self._played[run.folder].update()
 
     @property

@@ -86,7 +86,6 @@ from llmzoo.envs.building.orders import Orders, Reader
 from llmzoo.envs.building.site import BuildingSite, OrdersResult, SiteState, site_agents
 from llmzoo.envs.drawing import Board
 from llmzoo.envs.tasks import generate_tasks
-from llmzoo.envs.text import MalformedError
 
 MOST = 30  # orders of an agent in a round
 IOU, CONNECTED, WHOLE = 0.6, 0.2, 0.2
@@ -196,18 +195,6 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
 
     def picture(self) -> Board:
         return self._picture(self.episode.world)
-
-    def intermediate_boards(self, text: str) -> list[Board]:
-        """The valley after each order of the answer."""
-        try:
-            given = self.read(self.episode.task, self.agent_selection, text).given
-        except MalformedError:
-            return []
-        box, world = self.episode.task.box, self.episode.world
-        return [
-            self._picture(grid)
-            for grid in blocks.intermediate_grids(box, world, [c for _, c in given])
-        ]
 
     def expert(self, agent: str) -> str:
         state = self.episode

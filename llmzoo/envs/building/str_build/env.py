@@ -78,7 +78,6 @@ from llmzoo.envs.building.str_build import players, tasks
 from llmzoo.envs.building.str_build.tasks import WordTask
 from llmzoo.envs.drawing import Board
 from llmzoo.envs.tasks import generate_tasks
-from llmzoo.envs.text import MalformedError
 
 MOST = 64  # orders of an agent in a round
 OWN = (WOOD, STONE)  # the material of each agent
@@ -194,18 +193,6 @@ class StrBuild(BuildingSite[WordTask, bytes]):
 
     def picture(self) -> Board:
         return self._picture(self.episode.world)
-
-    def intermediate_boards(self, text: str) -> list[Board]:
-        """The wall after each order of the answer."""
-        try:
-            given = self.read(self.episode.task, self.agent_selection, text).given
-        except MalformedError:
-            return []
-        box, world = self.episode.task.box, self.episode.world
-        return [
-            self._picture(grid)
-            for grid in blocks.intermediate_grids(box, world, [c for _, c in given])
-        ]
 
     def fingerprint(self, task: WordTask) -> str:
         return task.text

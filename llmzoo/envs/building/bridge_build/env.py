@@ -85,6 +85,7 @@ from llmzoo.envs.building.bridge_build.tasks import REACH, BridgeTask
 from llmzoo.envs.building.orders import Orders, Reader
 from llmzoo.envs.building.site import BuildingSite, OrdersResult, SiteState, site_agents
 from llmzoo.envs.drawing import Board
+from llmzoo.envs.messages import received_messages
 from llmzoo.envs.tasks import generate_tasks
 
 MOST = 30  # orders of an agent in a round
@@ -201,7 +202,7 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
         if self._is_informed():
             columns = [
                 x
-                for builder in self._agents(agent)
+                for builder in self.halves(agent)
                 for x in players.half_columns(state.task, builder)
             ]
             banks = state.task.west, state.task.east
@@ -209,32 +210,21 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
                 players.remaining_commands(state.task, state.world, banks, columns)
             )
         builder = self.possible_agents.index(agent)
-        return players.expert(state.task, state.world, builder, self._received_messages(agent))
+        return players.expert(
+            state.task, state.world, builder, received_messages(state.messages, agent)
+        )
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
         state = self.episode
         if len(self.possible_agents) == 1:
             return players.noisy_expert_alone(state.task, state.world, rng)
         builder = self.possible_agents.index(agent)
-        heard = self._received_messages(agent) if self.message_chars else [""]
+        heard = received_messages(state.messages, agent) if self.message_chars else [""]
         return players.noisy_expert(state.task, state.world, builder, heard, rng)
 
     def _is_informed(self) -> bool:
         """Whether the expert must know what no message tells it."""
         return not self.message_chars
-
-    def _agents(self, agent: str) -> list[int]:
-        alone = len(self.possible_agents) == 1
-        return [0, 1] if alone else [self.possible_agents.index(agent)]
-
-    def _received_messages(self, agent: str) -> list[str]:
-        """The messages of the other agent."""
-        return [
-            text
-            for round_messages in self.episode.messages
-            for builder, text in round_messages.items()
-            if builder != agent
-        ]
 
     def _visible_columns(self, task: BridgeTask, agent: str) -> range:
         """The columns that an agent sees."""

@@ -221,16 +221,11 @@ class HouseBuild(BuildingSite[HouseTask, HouseState]):
 
     def expert(self, agent: str) -> str:
         state = self.episode
-        return players.expert(state.task, state.world.grid, self._halves(agent))
+        return players.expert(state.task, state.world.grid, self.halves(agent))
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
         state = self.episode
-        return players.noisy_expert(state.task, state.world.grid, self._halves(agent), rng)
-
-    def _halves(self, agent: str) -> list[int]:
-        """The halves of each material that an agent builds."""
-        alone = len(self.possible_agents) == 1
-        return [0, 1] if alone else [self.possible_agents.index(agent)]
+        return players.noisy_expert(state.task, state.world.grid, self.halves(agent), rng)
 
     def _picture(self, grid: bytes) -> Board:
         task = self.episode.task

@@ -199,19 +199,14 @@ class StrBuild(BuildingSite[WordTask, bytes]):
 
     def expert(self, agent: str) -> str:
         state = self.episode
-        return players.expert(state.task, state.world, self._halves(agent), OWN)
+        return players.expert(state.task, state.world, self.halves(agent), OWN)
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
         state = self.episode
-        return players.noisy_expert(state.task, state.world, self._halves(agent), OWN, rng)
-
-    def _halves(self, agent: str) -> list[int]:
-        """The halves of the cells that an agent builds."""
-        alone = len(self.possible_agents) == 1
-        return [0, 1] if alone else [self.possible_agents.index(agent)]
+        return players.noisy_expert(state.task, state.world, self.halves(agent), OWN, rng)
 
     def _materials(self, agent: str) -> list[int]:
-        return [OWN[half] for half in self._halves(agent)]
+        return [OWN[half] for half in self.halves(agent)]
 
     def _picture(self, grid: bytes) -> Board:
         task = self.episode.task

@@ -122,6 +122,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         "attempts": {},
     }
     fallback: bool = False
+    agent_selection: str
 
     def __init__(
         self,

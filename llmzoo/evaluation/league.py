@@ -75,7 +75,7 @@ def league(
 
     At most two players are in memory at a time. Raises :class:`ConfigError` for an environment without exactly
     two agents and for players that cannot be loaded, :class:`CheckpointError` for a folder with another league,
-    and :class:`MissingExtraError` without openskill.
+    and :class:`llmzoo.errors.MissingExtraError` without openskill.
     """
     require_openskill()
     if ranks.launched_process_count() > 1:

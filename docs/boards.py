@@ -27,7 +27,7 @@ EPISODES: dict[str, tuple[dict[str, Any], int]] = {
 
 
 def boards() -> list[tuple[str, Board]]:
-    """A sudoku and a level in play, and the way that a candidate plan takes."""
+    """A sudoku, a level and a grid in play."""
     sudoku = llmzoo.make("sudoku_v0", size=9, num_agents=1).unwrapped
     sudoku.reset(seed=12)
     digits = "".join(sudoku.expert("planner_0").split())
@@ -46,12 +46,12 @@ def boards() -> list[tuple[str, Board]]:
 
     path = llmzoo.make("plan_path_v0", min_distance=12).unwrapped
     path.reset(seed=5)
-    path.step(path.expert("proposer_0")[:-4])
-    _, walk = path.find_boards(path.observe("planner_1"))
+    path.step("no plan")
+    path.step(path.expert("planner_1")[:-4])
     return [
         ("sudoku", sudoku.picture()),
         ("sokoban", sokoban.picture()),
-        ("plan_path", walk.board),
+        ("plan_path", path.picture()),
     ]
 
 

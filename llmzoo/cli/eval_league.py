@@ -23,7 +23,7 @@ from llmzoo.runs.trust import check_environment
 
 @dataclass(frozen=True, kw_only=True)
 class EvalLeagueOptions(PromptOptions, SamplingOptions):
-    """Let players meet in all pairs, in both positions and on the same deals; rate them.
+    """Let players meet in all pairs, in both positions and on the same deals; rate them by openskill.
 
     The same command resumes a league that was interrupted. At most two models are in memory.
 

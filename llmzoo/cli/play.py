@@ -63,7 +63,7 @@ class PlayOptions(AgentOptions, PromptOptions, EnvOptions):
 
 
 class GifRecorder:
-    """Records the boards of an episode, with a frame for each move or fill that is carried out.
+    """Records the boards of an episode: a frame for each action that changes the board.
 
     ``env`` must have been reset. Raises :class:`ConfigError` if ``env`` has no board, if ``path``
     does not end in ``.gif``, or if its folder does not exist; :class:`llmzoo.errors.MissingExtraError` if
@@ -87,13 +87,10 @@ class GifRecorder:
 
     def step(self, answer: str) -> None:
         """Step the environment. An answer that changes no board, such as a plan, adds no frame."""
-        intermediate = self._game.intermediate_boards(answer)
         self._env.step(answer)
-        final = self._game.picture()
-        if final is not None and final != self._boards[-1]:
-            for board in [*intermediate, final]:
-                if board != self._boards[-1]:
-                    self._boards.append(board)
+        board = self._game.picture()
+        if board is not None and board != self._boards[-1]:
+            self._boards.append(board)
 
     def save(self) -> None:
         pixels.save_gif(self._boards, self.path)

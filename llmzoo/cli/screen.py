@@ -31,13 +31,11 @@ class Screen:
 
     def prompt(self, agent: str, text: str) -> str:
         """What is new in an observation; everything in the first one."""
-        board = self._now()
-        plain = text
-        if self._colour and isinstance(self._game, TextEnv):
-            text = terminal.render_boards_in_text(text, self._game.find_boards(text))
-        if board and board == self._board:
-            text = text.replace(board, SHOWN_BOARD)
-        elif board in text and board not in (text, plain):  # without a board it is the whole prompt
+        board, symbols = self._now(), self._symbols()
+        if (
+            symbols and symbols in text and symbols != text
+        ):  # without a board it is the whole prompt
+            text = text.replace(symbols, SHOWN_BOARD if board == self._board else board)
             self._board = board
         paragraphs = text.split("\n\n")
         known = {*self._prompts.get(agent, ()), *self._last} - {SHOWN_BOARD}
@@ -59,11 +57,10 @@ class Screen:
         return board
 
     def _now(self) -> str:
-        if not isinstance(self._game, TextEnv):
-            return ""
-        picture = self._game.picture() if self._colour else None
-        return (
-            escape_unprintable(self._game.board())
-            if picture is None
-            else terminal.render_coloured(picture)
-        )
+        """The board as it is printed."""
+        picture = self._game.picture() if self._colour and isinstance(self._game, TextEnv) else None
+        return self._symbols() if picture is None else terminal.render_coloured(picture)
+
+    def _symbols(self) -> str:
+        """The board as it stands in prompts."""
+        return escape_unprintable(self._game.board()) if isinstance(self._game, TextEnv) else ""

@@ -21,7 +21,7 @@ import numpy as np
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from llmzoo.envs.drawing import Board, BoardInText, terminal
+from llmzoo.envs.drawing import Board, terminal
 from llmzoo.errors import ConfigError, NoScriptedPolicyError, ServiceError, UnknownNameError
 from llmzoo.names import check_names
 from llmzoo.parallel_forms import to_parallel
@@ -122,6 +122,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         "attempts": {},
     }
     fallback: bool = False
+    agent_selection: str
 
     def __init__(
         self,
@@ -220,19 +221,6 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
     def picture(self) -> Board | None:
         """The state as a board of cells; None if the task has no board."""
         return None
-
-    def intermediate_boards(self, text: str) -> list[Board]:
-        """The boards that an answer would pass through if it took effect now; for an animation."""
-        return []
-
-    @classmethod
-    def find_boards(cls, text: str) -> tuple[BoardInText, ...]:
-        """The boards that an observation of this environment shows, in full or terse prompts.
-
-        Only boards drawn by the environment count, not those in a model's answer. Never raises, and
-        takes time proportional to the length of the text.
-        """
-        return ()
 
     # PettingZoo's API
 

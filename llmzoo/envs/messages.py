@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from llmzoo.envs.argument_checks import check_range
 from llmzoo.envs.base import Outcome
@@ -27,6 +27,11 @@ def parse_message(text: str, limit: int) -> tuple[str, str]:
     if len(message) > limit:
         return "", f"a message of {len(message)} characters, {limit} are allowed"
     return message, ""
+
+
+def received_messages(rounds: Iterable[Mapping[str, str]], agent: str) -> list[str]:
+    """The messages of the other agents. ``rounds``: the messages of each round by sender."""
+    return [text for sent in rounds for sender, text in sent.items() if sender != agent]
 
 
 def penalize_undelivered(reasons: Mapping[str, str]) -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 
 class MalformedError(ValueError):
@@ -12,6 +13,15 @@ class MalformedError(ValueError):
 def truncate(text: str, most: int) -> str:
     """``text``, or its first ``most`` characters and its length."""
     return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+
+
+def count_to_omit(texts: Sequence[str], limit: int) -> int:
+    """How many of the first texts to leave out, so that the rest has at most ``limit`` characters."""
+    for number in range(len(texts) - 1, -1, -1):
+        limit -= len(texts[number])
+        if limit < 0:
+            return number + 1
+    return 0
 
 
 def replace_surrogates(text: str) -> str:

@@ -38,6 +38,7 @@ from llmzoo.evaluation.episode_folder import RESULT_FILE, open_episode_folder
 from llmzoo.evaluation.evaluate import is_billed
 from llmzoo.evaluation.league_games import Games
 from llmzoo.evaluation.league_summary import summarize_league
+from llmzoo.evaluation.ratings import require_openskill
 from llmzoo.evaluation.standings import League
 from llmzoo.policies import run_models
 from llmzoo.policies.base import Policy, policies_by_agent
@@ -73,9 +74,10 @@ def league(
     each game.
 
     At most two players are in memory at a time. Raises :class:`ConfigError` for an environment without exactly
-    two agents and for players that cannot be loaded, and :class:`CheckpointError` for a folder with another
-    league.
+    two agents and for players that cannot be loaded, :class:`CheckpointError` for a folder with another league,
+    and :class:`llmzoo.errors.MissingExtraError` without openskill.
     """
+    require_openskill()
     if ranks.launched_process_count() > 1:
         raise ConfigError(
             "a league needs a single process: start it without torchrun or accelerate launch"

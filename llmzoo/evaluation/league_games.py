@@ -6,10 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from llmzoo.errors import CheckpointError
-from llmzoo.evaluation.ratings import Floats
 from llmzoo.evaluation.standings import Interval
 from llmzoo.evaluation.statistics import Z95, clustered_wilson_interval, mean_interval
 from llmzoo.records import Episode
@@ -71,10 +68,7 @@ class Games:
 
 
 class GameTable:
-    """The games of a league by player and deal.
-
-    ``points`` [distinct deals, n, n]: the points of i against j in the games of a deal, in both orders.
-    """
+    """The games of a league by player and deal."""
 
     def __init__(self, count: int, agents: Sequence[str], results: Mapping[tuple[int, int], Games]):
         self.results, self.agents, self.count = results, agents, count
@@ -82,11 +76,7 @@ class GameTable:
         self.deals = len(ids)
         numbers = {id: number for number, id in enumerate(dict.fromkeys(ids))}
         self.deal_numbers = [numbers[id] for id in ids]
-        self.points: Floats = np.zeros((len(numbers), count, count))
-        for (i, j), games in results.items():
-            for pair, agent in (((i, j), agents[0]), ((j, i), agents[1])):
-                for deal, point in zip(self.deal_numbers, games.points(agent), strict=True):
-                    self.points[(deal, *pair)] += point
+        self.distinct_deals = len(numbers)
 
     def iter_games(self) -> Iterator[tuple[int, int, float]]:
         """All games, deal by deal: both players, and the points of the first one."""
@@ -152,7 +142,7 @@ class GameTable:
 
     def _cluster(self, series: Sequence[Sequence[float]]) -> list[list[float]]:
         """The values of each distinct deal."""
-        clusters: list[list[float]] = [[] for _ in self.points]
+        clusters: list[list[float]] = [[] for _ in range(self.distinct_deals)]
         for values in series:
             for deal, value in zip(self.deal_numbers, values, strict=True):
                 clusters[deal].append(value)

@@ -17,10 +17,10 @@ Interval = tuple[float, float]
 class PlayerStanding:
     """A player's results against all others.
 
-    ``rating``: on Elo's scale, where the mean of the players is 0. ``score``: the share of points, with half a point
-    for a draw; ``by_position`` likewise. ``mean_return``: undiscounted. ``errors``: the share of actions that the rules
-    refused. All intervals are 95%, with distinct deals as units. ``openskill``: mean and standard deviation of
-    :func:`llmzoo.evaluation.weng_lin.openskill_ratings`.
+    ``rating``: the mean of :func:`llmzoo.evaluation.ratings.rate_players`. ``score``: the share of points, with half
+    a point for a draw; ``by_position`` likewise. ``mean_return``: undiscounted. ``errors``: the share of actions that
+    the rules refused. All intervals are 95%: that of the rating from openskill's standard deviation, the others with
+    distinct deals as units.
     """
 
     name: str
@@ -37,7 +37,6 @@ class PlayerStanding:
     mean_return: float
     return_ci95: Interval
     errors: float
-    openskill: Interval | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +93,8 @@ Record = TypeVar("Record", PlayerStanding, Match, League)
 
 def _parse_record(cls: type[Record], row: Mapping[str, Any], known: Collection[str] = ()) -> Record:
     """A record from its JSON form; ``known``: fields that have their value already."""
+    if unknown := row.keys() - {field.name for field in fields(cls)}:
+        raise ValueError(f"unknown fields {sorted(unknown)}")
     return cls(
         **{
             field.name: row[field.name]
@@ -121,7 +122,6 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "int": lambda value: int(_parse_number(value)),
     "float": _parse_number,
     "Interval": _parse_interval,
-    "Interval | None": lambda value: value if value is None else _parse_interval(value),
     "str | None": lambda value: value if value is None else str(value),
     "int | None": lambda value: value if value is None else int(_parse_number(value)),
     "Mapping[str, float]": lambda value: {str(a): _parse_number(x) for a, x in value.items()},
@@ -140,19 +140,13 @@ def table_rows(league: League) -> list[list[str]]:
         rows.append(
             [
                 player.name,
-                f"{player.rating:+.0f} [{low:+.0f}, {high:+.0f}]",
+                f"{player.rating:.1f} [{low:.1f}, {high:.1f}]",
                 f"{player.score:.1%}",
                 *map(str, (player.won, player.drawn, player.lost)),
                 f"{player.mean_return:.3f} [{least:.3f}, {most:.3f}]",
                 f"{player.errors:.1%}",
             ]
         )
-    skills = [player.openskill for player in league.ranking()]
-    openskill_cells = [f"{skill[0]:.1f} ± {skill[1]:.1f}" for skill in skills if skill is not None]
-    if len(openskill_cells) == len(skills):
-        return [
-            [*row, cell] for row, cell in zip(rows, ["openskill", *openskill_cells], strict=True)
-        ]
     return rows
 
 
@@ -162,7 +156,7 @@ def to_markdown(league: League) -> str:
     lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
     caption = (
         f"{league.env}, {league.split} split, seed {league.seed}: {league.deals} deals, each played twice by every pair, "
-        "with sides exchanged. Ratings are Bradley-Terry's on Elo's scale (400 points: odds of ten to one), with "
-        "mean 0 over the players; intervals are 95%, by distinct deals."
+        "with sides exchanged. Ratings are openskill's, which start at 25. Intervals are 95%: of ratings from "
+        "openskill's standard deviation, of returns by distinct deals."
     )
     return "\n".join([caption, "", *lines, "", *(f"Note: {note}.\n" for note in league.notes)])

@@ -12,34 +12,26 @@ import gzip
 import json
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from llmzoo import registry
-from llmzoo.envs.base import TextEnv
-from llmzoo.envs.drawing.board import BoardInText
-from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
+from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.files import iter_bounded_lines, open_plain_file
 
 CHUNK_CHARS = 400_000  # characters of JSON in a chunk
-# a text whole, or cut where it shows boards: {"text": as it is written, "board": rows of cells}
-Segments = str | list[str | dict[str, Any]]
-SplitFn = Callable[[str], Segments]
 
 
 @dataclass(slots=True)
 class RecordedEpisodes:
     """``played.jsonl`` of one run, read as it grows.
 
-    ``draw`` turns a prompt into what the page shows (:func:`make_board_splitter`). ``index`` has one row per
-    episode, in the order of the file; the texts are in ``chunks``. ``unreadable`` counts the lines
-    that are not episodes.
+    ``index`` has one row per episode, in the order of the file; the texts are in ``chunks``.
+    ``unreadable`` counts the lines that are not episodes.
     """
 
     path: Path
-    draw: SplitFn
     index: list[dict[str, Any]] = field(default_factory=list)
     chunks: list[str] = field(default_factory=list)  # gzip in base64, all of them full
     unreadable: int = 0
@@ -82,7 +74,7 @@ class RecordedEpisodes:
     def _add(self, line: bytes) -> None:
         try:
             record = json.loads(line)
-            row, body = index_row(record), compact_json(episode_body(record, self.draw))
+            row, body = index_row(record), compact_json(episode_body(record))
         except (
             ValueError,
             LookupError,
@@ -119,7 +111,7 @@ def index_row(record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def episode_body(record: Mapping[str, Any], draw: SplitFn) -> dict[str, Any]:
+def episode_body(record: Mapping[str, Any]) -> dict[str, Any]:
     """The content of an episode that the page shows when it is selected."""
     return {
         "endings": [
@@ -135,15 +127,15 @@ def episode_body(record: Mapping[str, Any], draw: SplitFn) -> dict[str, Any]:
                 "agent": str(turn["agent"]),
                 "turn": int(turn["turn"]),
                 "path": node_path(turn.get("path")),
-                "prompt": draw(str(turn["prompt"])),
-                "answers": [_answer_body(answer, draw) for answer in turn["answers"]],
+                "prompt": str(turn["prompt"]),
+                "answers": [_answer_body(answer) for answer in turn["answers"]],
             }
             for turn in record["turns"]
         ],
     }
 
 
-def _answer_body(answer: Mapping[str, Any], draw: SplitFn) -> dict[str, Any]:
+def _answer_body(answer: Mapping[str, Any]) -> dict[str, Any]:
     reply, error, sampled = answer.get("reply"), answer.get("error"), answer.get("sampled")
     return {
         "text": str(answer["text"]),
@@ -156,38 +148,18 @@ def _answer_body(answer: Mapping[str, Any], draw: SplitFn) -> dict[str, Any]:
         "parts": {
             str(k): json_number(v) for k, v in (answer.get("reward_components") or {}).items()
         },
-        "reply": None if reply is None else draw(str(reply)),
+        "reply": None if reply is None else str(reply),
+        "board": _board_body(answer.get("board")),
     }
 
 
-def make_board_splitter(env_id: str) -> Callable[[str], Segments]:
-    """A function that splits texts of this environment at the boards that they show.
-
-    Only registered environments are used. A run folder cannot make the report import a
-    ``module:name`` or call a server; texts of such environments stay whole.
-    """
-    cls = env_class(env_id)
-    if cls is None:
-        return _keep_whole
-    return lambda text: split_at_boards(text, cls.find_boards(text))
-
-
-def split_at_boards(text: str, sightings: Sequence[BoardInText]) -> Segments:
-    """``text`` split at its boards; the whole text if it has none."""
-    segments: list[str | dict[str, Any]] = []
-    at = 0
-    for seen in sorted(sightings, key=lambda seen: seen.start):
-        if seen.start < at:  # within a board that is drawn already
-            continue
-        segments += [text[at : seen.start]] if seen.start > at else []
-        board = seen.board.to_dict()
-        rows = [[[cell["symbol"], cell["kind"]] for cell in row] for row in board["rows"]]
-        drawn = {"rows": rows, "block": board["block"], "shows": seen.shows}
-        segments.append({"text": text[seen.start : seen.end], "board": drawn})
-        at = seen.end
-    if not segments:
-        return text
-    return [*segments, text[at:]] if at < len(text) else segments
+def _board_body(board: Any) -> dict[str, Any] | None:
+    """A board of :meth:`llmzoo.envs.drawing.Board.to_dict` as rows of [symbol, kind]; None without one."""
+    if board is None:
+        return None
+    cells = [(str(symbol), str(kind)) for symbol, kind in board["cells"]]
+    rows = [[cells[int(number)] for number in row] for row in board["rows"]]
+    return {"rows": rows, "block": board["block"] and int(board["block"])} if any(rows) else None
 
 
 def node_path(path: Any) -> str:
@@ -238,19 +210,3 @@ def file_stamp(path: Path) -> tuple[int, int, int]:
 
 def _join(bodies: Sequence[str]) -> str:
     return f"[{','.join(bodies)}]"
-
-
-def env_class(env_id: str) -> type[TextEnv] | None:
-    """The class of a registered environment; None for code and for what is absent here."""
-    if registry.is_remote(env_id) or registry.imports_code(env_id):
-        return None
-    try:
-        spec = registry.spec(env_id)
-        env = registry.make(env_id, **spec.offline).unwrapped
-    except (LlmzooError, OSError):  # unknown here, or what it needs is absent
-        return None
-    return type(env) if isinstance(env, TextEnv) else None
-
-
-def _keep_whole(text: str) -> Segments:
-    return text

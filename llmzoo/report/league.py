@@ -33,7 +33,7 @@ def plot_ratings(league: League, size: tuple[float, float] = style.WIDE) -> Figu
     if not runs:
         return _plot_rating_list(league.ranking(), size[0])
     with style.figure_style():
-        figure, axes = style.make_figure(size, x=style.ITERATION, y="rating (Elo)")
+        figure, axes = style.make_figure(size, x=style.ITERATION, y="rating (openskill)")
         for number, run in enumerate(runs):
             own = sorted(
                 (player for player in league.players if player.run == run),
@@ -55,7 +55,9 @@ def plot_ratings(league: League, size: tuple[float, float] = style.WIDE) -> Figu
 
 def _plot_rating_list(players: Sequence[PlayerStanding], width: float) -> Figure:
     with style.figure_style():
-        figure, axes = style.make_figure((width, 1.0 + 0.3 * len(players)), x="rating (Elo)", y="")
+        figure, axes = style.make_figure(
+            (width, 1.0 + 0.3 * len(players)), x="rating (openskill)", y=""
+        )
         for place, player in enumerate(players):
             low, high = player.rating_ci95
             error = [[player.rating - low], [high - player.rating]]

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from llmzoo import files
 from llmzoo.policies.run_models import shortest_unique_names
 from llmzoo.report import svg
-from llmzoo.report.episodes import RecordedEpisodes, file_stamp, make_board_splitter, pack_index
+from llmzoo.report.episodes import RecordedEpisodes, file_stamp, pack_index
 from llmzoo.report.figures import Plot, make_plots
 from llmzoo.report.outcomes import outcome_tables
 from llmzoo.report.run_settings import settings_table
@@ -36,7 +36,7 @@ SCRIPTS = ("data.js", "episode.js", "page.js")  # in this order one script
 SECTIONS = {  # title -> the text below it
     "Success": "Solved tasks: in play, and held-out ones with 95% intervals by distinct tasks.",
     "League": "The run's checkpoints and copies against each other, as llmzoo eval league has left them: ratings with "
-    "95% intervals by distinct deals, and the points of each row against each column, a draw being half a point.",
+    "95% intervals, and the points of each row against each column, a draw being half a point.",
     "Rewards": "Return: what an agent was paid along a line of play. Parts: what an answer was paid at "
     "its own step, and for what.",
     "Answers": "",
@@ -78,8 +78,7 @@ class RunReport:
         self.runs = [load_run(folder, name) for folder, name in named]
         for run in self.runs:
             if run.folder not in self._played:
-                draw = make_board_splitter(str(run.config["env"]))
-                self._played[run.folder] = RecordedEpisodes(run.folder / "played.jsonl", draw)
+                self._played[run.folder] = RecordedEpisodes(run.folder / "played.jsonl")
             self._played[run.folder].update()
 
     @property

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
+from llmzoo import registry
+from llmzoo.envs.base import TextEnv
 from llmzoo.errors import LlmzooError
 from llmzoo.learners import learner_config
 from llmzoo.policies import run_models
 from llmzoo.policies.base import default_max_new_tokens
 from llmzoo.registry import is_import_path
-from llmzoo.report.episodes import env_class
 from llmzoo.report.runs import RunData
 from llmzoo.report.series import differing_settings
 from llmzoo.runs.run_folder import flatten
@@ -109,7 +110,7 @@ def _find_learner_config(learner: str) -> Any:
 
 def _env_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a registered environment and their defaults."""
-    cls = env_class(str(config.get("env")))
+    cls = _env_class(str(config.get("env")))
     parameters = {} if cls is None else inspect.signature(cls).parameters
     return {
         name: parameter.default
@@ -151,3 +152,15 @@ def _field_default(field: Any) -> Any:
 
 def _format_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _env_class(env_id: str) -> type[TextEnv] | None:
+    """The class of a registered environment; None for code and for what is absent here."""
+    if registry.is_remote(env_id) or registry.imports_code(env_id):
+        return None
+    try:
+        spec = registry.spec(env_id)
+        env = registry.make(env_id, **spec.offline).unwrapped
+    except (LlmzooError, OSError):  # unknown here, or what it needs is absent
+        return None
+    return type(env) if isinstance(env, TextEnv) else None

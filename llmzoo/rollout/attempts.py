@@ -19,7 +19,7 @@ from pettingzoo import AECEnv
 
 from llmzoo.records import Completion
 from llmzoo.rollout.scheduler import Rollout, SampleRequest, build_request
-from llmzoo.rollout.stepping import TOTAL, StepRequest, rewards_by_component
+from llmzoo.rollout.stepping import TOTAL, StepRequest, read_infos, rewards_by_component
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,5 +50,5 @@ def sample_attempts(env: AECEnv, agent: str, count: int, seed: int) -> Rollout:
         before = dict(env.infos)
         step = yield StepRequest(env, (completion.text,))
         rewards.append(rewards_by_component(before, env.infos, step, [agent]))
-        infos.append(env.infos.get(agent, {}))
+        infos.append(read_infos(env, [agent])[agent])
     return Attempts(completions, rewards, infos)

@@ -22,6 +22,7 @@ from llmzoo.rollout.stepping import (
     agents_to_act,
     is_over,
     is_success,
+    read_infos,
     service_failure,
     skip_dead,
     step_each,
@@ -157,8 +158,10 @@ class _EpisodeRecord:
     def read(self, agents: Sequence[str]) -> None:
         """Read the state after a round of steps; ``agents``: those that decided in it."""
         env = self.env
-        for agent in agents:  # simultaneous actions have taken effect only now
-            self._latest[agent]["info"] = dict(env.infos.get(agent, {}))
+        for agent, info in read_infos(
+            env, agents
+        ).items():  # simultaneous actions have taken effect
+            self._latest[agent]["info"] = info
         self.info = dict(next(iter(env.infos.values()), {}))
         self.success = is_success(env)
         self.failure = self.failure or service_failure(env)

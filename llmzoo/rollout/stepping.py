@@ -80,6 +80,15 @@ def service_failure(env: AECEnv) -> str:
     return next((str(i["failure"]) for i in env.infos.values() if i.get("failure")), "")
 
 
+def read_infos(env: AECEnv, agents: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The agents' infos, as a record keeps them: with the board of a game that has one, as ``board``
+    (:meth:`llmzoo.envs.drawing.Board.to_dict`). Agents do not read it."""
+    game = env.unwrapped
+    board = game.picture() if isinstance(game, TextEnv) else None
+    drawn = {} if board is None else {"board": board.to_dict()}
+    return {agent: {**env.infos.get(agent, {}), **drawn} for agent in agents}
+
+
 def step_each(env: AECEnv, texts: Sequence[str]) -> list[dict[str, float]]:
     """Step ``env`` with the actions of the next agents to act; return each agent's reward at each step."""
     paid = []

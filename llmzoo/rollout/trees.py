@@ -36,6 +36,7 @@ from llmzoo.rollout.stepping import (
     is_over,
     is_success,
     nan_rewards,
+    read_infos,
     rewards_by_component,
     skip_dead,
 )
@@ -158,7 +159,7 @@ class _JointTree:
         for j, action in enumerate(actions):
             if action is not None and has_failed_completion(answers, action):
                 paid[j] = nan_rewards(paid[j])
-        infos = [f.infos for f in forks]
+        infos = [read_infos(f, agents) for f in forks[: len(joint)]]
         component_rewards = [
             rewards_by_component(env.infos, f.infos, p, agents)
             for f, p in zip(forks, paid, strict=True)
@@ -354,7 +355,7 @@ class _JointTree:
                     completions=tuple(answers[index]),
                     **field_values(components.pop(TOTAL)),
                     components=components,
-                    infos=tuple(infos[js[0]].get(agent, {}) for js in actions),
+                    infos=tuple(infos[js[0]][agent] for js in actions),
                     reach=reach,
                 )
             )

@@ -29,6 +29,7 @@ from llmzoo.rollout.stepping import (
     is_over,
     is_success,
     nan_rewards,
+    read_infos,
     skip_dead,
 )
 
@@ -136,7 +137,7 @@ def agent_turn_tree(
                         completions=tuple(completions),
                         returns=rewards,
                         components=_components(component_rewards),
-                        infos=tuple(f.infos.get(agent, {}) for f in forks),
+                        infos=tuple(read_infos(f, [agent])[agent] for f in forks),
                     )
                 )
             for number, (other, after, attempts) in enumerate(other_attempts):

@@ -21,7 +21,6 @@ from llmzoo.serve.timeout_pool import TimeoutPool, TooManyAbandonedError
 from llmzoo.version import __version__
 
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
-_KINDS_WITH_VIEW = frozenset({"reset", "step", "look"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +169,9 @@ class EnvironmentsService(pb_grpc.EnvironmentsServicer):
         kinds = [(item.WhichOneof("what"), item.session) for item in items]
         # the last item of a session that may have changed it carries the view
         last_with_view = {
-            id: number for number, (what, id) in enumerate(kinds) if what in _KINDS_WITH_VIEW
+            id: number
+            for number, (what, id) in enumerate(kinds)
+            if what in ("reset", "step") or (what == "look" and items[number].look.view)
         }
         new = {
             n for n, (what, id) in enumerate(kinds) if what == "reset" and id not in self.sessions

@@ -11,7 +11,7 @@ from llmzoo.envs.base import TextEnv
 from llmzoo.envs.forking import fork
 from llmzoo.errors import ConfigError, LlmzooError, NoScriptedPolicyError
 from llmzoo.rollout.stepping import step_each, step_joint_action
-from llmzoo.serve import descriptions, protobuf_values, state_delta
+from llmzoo.serve import descriptions, protobuf_values, views
 from llmzoo.serve.catalogue import Catalogue
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.sessions import EnvSession, EnvSessions, RequestRefusedError
@@ -68,13 +68,11 @@ class Operations:
                     grpc.StatusCode.FAILED_PRECONDITION, message, error="AttributeError"
                 )
             if what == "step":
-                session.stale = True
                 _step(session, item.step, outcome)
             elif what == "fork":
                 self._sessions.check_can_open(item.fork.child)
                 self._sessions.add(item.fork.child, session.copy_for_fork(fork(session.env)))
             elif what == "reset":
-                session.stale = True
                 self._reset(session.env, item.reset)
                 session.begun = True
             elif what == "look":
@@ -84,7 +82,7 @@ class Operations:
                     grpc.StatusCode.INVALID_ARGUMENT, "an item that asks for nothing"
                 )
             if with_view:
-                _add_view(session, item.seen, outcome)
+                views.write_view(session.env, session.numbers, outcome.view)
         finally:
             session.busy = False
 
@@ -114,7 +112,7 @@ class Operations:
             )
         for number in look.observe:
             observation = env.observe(_agent(session, number))
-            state_delta.write_observation(observation, number, sight.observations.add())
+            views.write_observation(observation, number, sight.observations.add())
         if look.state:
             protobuf_values.write(env.state(), sight.state)
         if look.render:
@@ -194,16 +192,6 @@ def _write_rewards(session: EnvSession, rewards: dict[str, float], message: pb.P
     agents = list(rewards)
     if agents != session.names:
         message.agents.extend([session.numbers[agent] for agent in agents])
-
-
-def _add_view(session: EnvSession, seen: int, outcome: pb.Outcome) -> None:
-    """Add a view of what has changed since the client's last one, if anything has."""
-    known = session.seen
-    if known is not None and known.number != seen:
-        known = None
-    if known is None or session.stale:
-        session.seen = state_delta.write_view(session.env, known, session.numbers, outcome.view)
-        session.stale = False
 
 
 def _text_env(env: AECEnv) -> TextEnv:

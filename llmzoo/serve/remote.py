@@ -24,7 +24,7 @@ from llmzoo.errors import (
 )
 from llmzoo.registry import EnvSpec
 from llmzoo.rollout.stepping import RemotelyHosted, declared_agents_to_act, step_rewards
-from llmzoo.serve import protobuf_values, remote_errors, state_delta, validation
+from llmzoo.serve import protobuf_values, remote_errors, validation, views
 from llmzoo.serve.channel import Address, parse_address
 from llmzoo.serve.connection import Connection, PendingBatch, Result, connection_to
 from llmzoo.serve.descriptions import Description, Spaces
@@ -118,8 +118,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         self._spaces = Spaces(description)
         self._numbers = {name: number for number, name in enumerate(self.possible_agents)}
         self._asked = spec_message
-        self._now: state_delta.ClientState | None = None  # the present state, if known
-        self._seen: state_delta.ClientState | None = None  # the last known state
+        self._now: views.EnvView | None = None  # the present state, if known
         self._sight_cache: dict[Key, Any] = {}  # what else is known of the present state
         self._batch: PendingBatch | None = None  # of the session's last item
         self._batch_has_view = False  # whether that batch tells the present state
@@ -261,7 +260,6 @@ class RemoteEnv(TextEnv, RemotelyHosted):
     def _add(self, item: pb.Item) -> PendingBatch:
         """Add an item for this session to the pending batch."""
         item.session = self._require_session()
-        item.seen = 0 if self._seen is None else self._seen.number
         if not item.HasField("look"):
             self._now = None
             self._sight_cache = {}
@@ -286,31 +284,29 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         elif result.HasField("view"):
             try:
                 with validation.translate_parse_errors("a view"):
-                    self._now = state_delta.read_view(result.view, self._seen, self.possible_agents)
+                    self._now = views.read_view(result.view, self.possible_agents)
             except RemoteError as error:
                 self._record_error(error, lost=True)
             else:
-                self._seen = self._now
                 self._companions = self._batch.envs
         elif result.view_left_out:
             self._companions = self._batch.envs
-        else:
-            self._now = self._seen  # nothing has changed
 
     def _on_fork_result(self, parent: RemoteEnv, result: Result) -> None:
         """Take the result of the item that forked this environment from ``parent``."""
         if isinstance(result, LlmzooError) or result.HasField("status"):
             self._take(result)
 
-    def _current_state(self) -> state_delta.ClientState:
+    def _current_state(self) -> views.EnvView:
         """The present state. Asks for it if it is not known."""
         if self._now is None and self._batch_has_view:
             assert self._batch is not None
             self._connection.send(self._batch)
         self._raise_pending()
         if self._now is None:
-            self._look(pb.Look(), RemoteEnv._request_omitted_view)
-        assert self._now is not None
+            self._look(pb.Look(view=True), RemoteEnv._request_omitted_view)
+        if self._now is None:
+            raise validation.invalid_reply_error("sent no view")
         return self._now
 
     def _read_remote(self, what: str, agent: str = "") -> Any:
@@ -347,7 +343,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
             and self._error is None
             and not is_pending
         ):
-            self._add(pb.Item(look=pb.Look()))
+            self._add(pb.Item(look=pb.Look(view=True)))
 
     def _prefetch(self, key: Key) -> None:
         """Add a look that may be of use. Another thread may be using this environment."""
@@ -357,10 +353,10 @@ class RemoteEnv(TextEnv, RemotelyHosted):
             return
         if what == "expert" and not self._is_to_act(agent, seen):
             return
-        item = pb.Item(session=session, seen=seen.number, look=_make_look(key, self._numbers))
+        item = pb.Item(session=session, look=_make_look(key, self._numbers))
         self._connection.add(item, partial(_store_sight, sights, key), after=None)
 
-    def _is_to_act(self, agent: str, seen: state_delta.ClientState) -> bool:
+    def _is_to_act(self, agent: str, seen: views.EnvView) -> bool:
         """Whether an agent may be asked for an answer at this state."""
         if seen.terminations.get(agent, True) or seen.truncations.get(agent, True):
             return False
@@ -406,7 +402,7 @@ def _make_look(key: Key, numbers: dict[str, int]) -> pb.Look:
 def _read_sight(sight: pb.Sight, key: Key) -> Any:
     what, _ = key
     if what == "observe":
-        return state_delta.read_observation(sight.observations[0])
+        return views.read_observation(sight.observations[0])
     if what == "expert":
         return protobuf_values.read(sight.experts[0])
     return protobuf_values.read(

@@ -12,7 +12,6 @@ import grpc
 from pettingzoo import AECEnv
 
 from llmzoo.envs.base import FastOrderEnforcingWrapper, TextEnv
-from llmzoo.serve.state_delta import ClientState
 
 ID_BYTES = 16
 
@@ -34,11 +33,10 @@ class RequestRefusedError(Exception):
 class EnvSession:
     """An open environment.
 
-    ``seen``: what the client knows of it. ``stale``: it may have changed since then. ``begun``: it
-    has been reset. ``numbers``: the index of each possible agent.
+    ``begun``: it has been reset. ``numbers``: the index of each possible agent.
     """
 
-    __slots__ = ("begun", "busy", "env", "names", "numbers", "seen", "slow", "stale", "used")
+    __slots__ = ("begun", "busy", "env", "names", "numbers", "slow", "used")
 
     def __init__(self, env: AECEnv):
         # the server keeps calls in order, so the wrapper that checks this is not needed
@@ -46,14 +44,12 @@ class EnvSession:
         self.names = list(self.env.possible_agents)
         self.numbers: Mapping[str, int] = {name: at for at, name in enumerate(self.names)}
         self.slow = bool(self.env.metadata.get("slow_step", False))
-        self.seen: ClientState | None = None
-        self.stale = True
         self.begun = False
         self.busy = False
         self.used = 0.0
 
     def copy_for_fork(self, env: AECEnv) -> EnvSession:
-        """The session of a fork. Its client knows the same about both."""
+        """The session of a fork."""
         copied = copy.copy(self)
         copied.env = env
         copied.busy = False

@@ -219,6 +219,7 @@ def _answer_row(
         "error": truncate_text(str(error)) if error else None,
         "reward_components": {n: float(v) for n, v in info.get("reward_components", {}).items()},
         "reply": None if reply is None else truncate_text(reply),
+        **({"board": info["board"]} if "board" in info else {}),
     }
 
 

@@ -1,39 +1,32 @@
-"""Write the sample data of the coding environments.
+"""Write the samples of public sets: the shipped problems in the form of each set.
 
     python scripts/samples/build.py            # everything below: a second
     python scripts/samples/build.py --survey   # what the sandbox says of wrong programs too: minutes
 
-Edit the sources here, never the data files in the package.
+Edit the sources, which are data files of the package, and never what this writes:
 
-* ``functions/*.py``: problems for two writers (:class:`Problem`), in the order of the tasks.
-* ``classes/*.py``: imports, one class, one ``TestCase`` per method named ``<Class>Test<Method>`` (the
-  method's name in camel case), and ``<Class>TestTogether`` for the class as a whole.
-* ``programs/*.py``: correct functions for bug fixing. ``cases.json`` holds calls of each function and
-  what they return, as JSON; a function without cases is a helper of those that call it.
+* ``functions/records/coop_functions.jsonl``: problems for two writers, in the order of the tasks;
+* ``contests/problems/contests.jsonl``: contest problems.
 
-Contest problems are written as data: ``llmzoo/envs/coding/contests/problems/contests.jsonl``. The samples of
-public sets are problems of these files in the form of the set.
+``class_eval/samples.jsonl`` and ``bug_fix/programs.jsonl`` have one form only and are edited themselves.
 """
 
 from __future__ import annotations
 
 import ast
 import json
-import runpy
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from llmzoo.envs.coding import programs as read_programs
+from llmzoo.envs import sources
+from llmzoo.envs.coding import programs
 from llmzoo.envs.coding.contests import tasks as contests
 from llmzoo.envs.coding.contests.tasks import Test
-from llmzoo.envs.coding.functions.tasks import stub
 
-HERE = Path(__file__).parent
-CODING = HERE.parents[1] / "llmzoo" / "envs" / "coding"
-FUNCTION_FILES = ("words", "numbers", "lists", "grids")
+CODING = Path(__file__).parents[2] / "llmzoo" / "envs" / "coding"
 PYTHON3 = 3  # CodeContests' code for the language
 
 Records = Iterable[dict[str, Any]]
@@ -46,78 +39,61 @@ Records = Iterable[dict[str, Any]]
 class Problem:
     """A function for two writers.
 
-    ``doc``: what it does. ``helper``: the contract of ``aux``. ``aux`` and ``main``: a reference
-    solution. ``public`` and ``hidden``: tests, each ``call == value`` with literal arguments.
+    ``statement``: the function without a body; its docstring ends with examples. ``helper``: the contract
+    of ``aux``. ``aux`` and ``main``: a reference solution. ``tests``: each ``call == value``, the first
+    ``public_count`` of them public.
     """
 
-    doc: str
+    name: str
+    statement: str
     helper: str
     aux: str
     main: str
-    public: tuple[str, ...]
-    hidden: tuple[str, ...]
+    tests: tuple[str, ...]
+    public_count: int
 
-    @property
-    def name(self) -> str:
-        return self._function().name
+    def description(self) -> str:
+        """The docstring of the statement without its examples, as one line."""
+        text = ast.get_docstring(self._function()) or ""
+        return " ".join(text.partition(">>>")[0].split())
 
-    @property
     def signature(self) -> str:
         function = self._function()
         return f"{function.name}({ast.unparse(function.args)})"
 
-    def examples(self) -> list[tuple[str, str]]:
-        """The public tests as pairs of call and value."""
-        pairs = []
-        for test in self.public:
-            tree = ast.parse(test, mode="eval").body
-            assert isinstance(tree, ast.Compare), test
-            pairs.append((ast.unparse(tree.left), ast.unparse(tree.comparators[0])))
-        return pairs
-
     def _function(self) -> ast.FunctionDef:
-        """The last function of ``main``."""
-        function = ast.parse(self.main).body[-1]
+        (function,) = ast.parse(self.statement).body
         assert isinstance(function, ast.FunctionDef)
         return function
-
-    @property
-    def tests(self) -> tuple[str, ...]:
-        return (*self.public, *self.hidden)
 
 
 def problems() -> list[Problem]:
     """The problems for two writers."""
     return [
-        Problem(**fields)
-        for name in FUNCTION_FILES
-        for fields in runpy.run_path(str(HERE / "functions" / f"{name}.py"))["PROBLEMS"]
+        Problem(
+            name=record["name"],
+            statement=record["statement"],
+            helper=record["helper"],
+            aux=record["solution"][0],
+            main=record["solution"][1],
+            tests=tuple(test.removeprefix("assert ") for test in record["tests"].splitlines()),
+            public_count=len(record["public"]),
+        )
+        for record in sources.read_shipped_records(
+            CODING / "functions/records/coop_functions.jsonl"
+        )
     ]
-
-
-def coop_functions() -> Records:
-    """The problems as tasks, with the contract of the helper."""
-    for problem in problems():
-        yield {
-            "name": problem.name,
-            "entry_point": problem.name,
-            "statement": stub(problem.signature, problem.doc, problem.examples()),
-            "helper": problem.helper,
-            "public": [f"assert {test}" for test in problem.public],
-            "tests": "\n".join(f"assert {test}" for test in problem.tests),
-            "solution": [problem.aux.strip(), problem.main.strip()],
-        }
 
 
 def humaneval(problem: Problem) -> dict[str, Any]:
     """A function as a record of HumanEval."""
-    function = read_programs.functions(problem.main)[problem.name]
-    lines = problem.main.rstrip().splitlines()
-    body = [*lines[function.body[0].lineno - 1 :], "", "", problem.aux.strip()]
+    function = programs.functions(problem.main)[problem.name]
+    lines = problem.main.splitlines()
+    body = [*lines[function.body[0].lineno - 1 :], "", "", problem.aux]
     asserted = [test.replace(f"{problem.name}(", "candidate(") for test in problem.tests]
     return {
         "task_id": f"llmzoo/{problem.name}",
-        "prompt": stub(problem.signature, problem.doc, problem.examples()),
+        "prompt": problem.statement,
         "entry_point": problem.name,
         "helper": problem.helper,
         "canonical_solution": "\n".join(body) + "\n",
@@ -129,84 +105,12 @@ def mbpp(problem: Problem) -> dict[str, Any]:
     """A function as a record of the sanitized MBPP."""
     return {
         "task_id": problem.name,
-        "prompt": f"Write a function {problem.signature}. {problem.doc}",
+        "prompt": f"Write a function {problem.signature()}. {problem.description()}",
         "helper": problem.helper,
-        "code": f"{problem.aux.strip()}\n\n\n{problem.main.strip()}\n",
+        "code": f"{problem.aux}\n\n\n{problem.main}\n",
         "test_imports": [],
         "test_list": [f"assert {test}" for test in problem.tests],
     }
-
-
-# Classes and programs
-
-
-def classes() -> Records:
-    """The classes as records of ClassEval's form."""
-    for path in sorted((HERE / "classes").glob("*.py")):
-        yield class_record(path.stem, path.read_text(encoding="utf-8"))
-
-
-def class_record(task_id: str, source: str) -> dict[str, Any]:
-    """The record of a file: imports, a class with its bodies, and its tests."""
-    lines = source.splitlines()
-    tree = ast.parse(source)
-    imports = [
-        ast.unparse(node)
-        for node in tree.body
-        if isinstance(node, ast.Import | ast.ImportFrom) and "unittest" not in ast.unparse(node)
-    ]
-    node = next(node for node in tree.body if isinstance(node, ast.ClassDef))
-    head = "\n".join(imports)
-    methods = [inner.name for inner in node.body if isinstance(inner, ast.FunctionDef)]
-    return {
-        "task_id": task_id,
-        "class_name": node.name,
-        "import_statement": imports,
-        "skeleton": f"{head}\n\n\n{_skeleton(node, lines)}\n".lstrip(),
-        "solution_code": "\n".join([head, *lines[node.lineno - 1 : node.end_lineno]]),
-        "test": "\n".join(["import unittest", *lines[node.end_lineno :]]),
-        "methods_info": [
-            {"method_name": name, "test_class": f"{node.name}Test{_camel(name)}"}
-            for name in methods
-            if name != "__init__"
-        ],
-    }
-
-
-def _skeleton(node: ast.ClassDef, lines: list[str]) -> str:
-    """The class with the bodies of its methods, apart from ``__init__``, cut to their docstrings."""
-    pieces: list[str] = []
-    start = node.lineno
-    for inner in node.body:
-        end = inner.end_lineno
-        if isinstance(inner, ast.FunctionDef) and inner.name != "__init__":
-            end = inner.body[0].end_lineno
-        pieces += lines[start - 1 : end]
-        start = inner.end_lineno + 1
-    return "\n".join(pieces)
-
-
-def _camel(name: str) -> str:
-    return "".join(part.capitalize() for part in name.split("_"))
-
-
-def programs() -> Records:
-    """The correct programs: each function that has cases, behind the functions that it calls."""
-    cases = json.loads((HERE / "programs" / "cases.json").read_text(encoding="utf-8"))
-    for path in sorted((HERE / "programs").glob("*.py")):
-        for name, source in _with_helpers(path.read_text(encoding="utf-8")):
-            if name in cases:
-                yield {"name": name, "source": source, "cases": cases[name]}
-
-
-def _with_helpers(text: str) -> Iterator[tuple[str, str]]:
-    defined = {
-        node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)
-    }
-    for name, function in defined.items():
-        called = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-        helpers = [node for other, node in defined.items() if other in called and other != name]
-        yield name, ast.unparse(ast.Module([*helpers, function], []))
 
 
 # Contests
@@ -283,12 +187,9 @@ def _parameters(problem: contests.Problem) -> str:
 
 
 FILES: dict[str, Callable[[], Records]] = {
-    "functions/records/coop_functions.jsonl": coop_functions,
     "functions/records/humaneval.jsonl": lambda: map(humaneval, problems()[0::3]),
     "functions/records/coop_humaneval.jsonl": lambda: map(humaneval, problems()[1::3]),
     "functions/records/mbpp.jsonl": lambda: map(mbpp, problems()[2::3]),
-    "class_eval/samples.jsonl": classes,
-    "bug_fix/programs.jsonl": programs,
     "contests/records/apps.jsonl": lambda: map(apps, contests.load_shipped()[::2]),
     "contests/records/code_contests.jsonl": lambda: (
         code_contests(problem) for problem in contests.load_shipped() if problem.function is None

@@ -18,6 +18,7 @@ from made_runs import (
 )
 from playwright.sync_api import Error
 
+from llmzoo.envs.games.sudoku.view import grid_board
 from llmzoo.report import page as report_page
 from llmzoo.report.page import RunReport, write_page
 
@@ -40,7 +41,8 @@ def turn(agent, number, *answers, prompt=PROMPT):
 
 def told(step, seed, success, text, *, error=None, returned=1.0):
     """An episode whose first answer says ``text``."""
-    first = turn("proposer_0", 0, answer(text, 0.1, error=error), answer("other", 0.8))
+    drawn = grid_board("2.4141..1.343...", "234141..1.343...").to_dict()
+    first = turn("proposer_0", 0, answer(text, 0.1, error=error), answer("other", 0.8, board=drawn))
     second = turn("planner_1", 0, answer("last", 0.5, truncated=True, reply="what came\nof it"))
     returns = {"proposer_0": returned, "planner_1": 0.0}
     return episode(step, seed, success, turns=[first, second], returns=returns)
@@ -216,16 +218,15 @@ def test_an_episode(one, opened):
 def test_boards_are_drawn(one, opened):
     page = opened(one, "#episodes")
     page.click("text=seed 11")
-    board = page.locator(".prompt .board").first
+    board = page.locator(".answer .board").first  # the second answer's, whose return is the highest
     board.wait_for()
+    assert page.locator(".board").count() == 1
     assert board.locator("span").count() == 16
-    # the first row of the prompt, 2.41, and the two digits of its second
-    assert board.locator("span").all_text_contents()[:6] == ["2", "", "4", "1", "4", "1"]
-    assert board.get_attribute("aria-label") == "board: 2.41, 41.., 1.34, 3..."
+    assert board.locator("span").all_text_contents()[:6] == ["2", "3", "4", "1", "4", "1"]
+    assert board.locator(".filled").all_text_contents() == ["3"]
+    assert board.get_attribute("aria-label") == "board: 2341, 41.., 1.34, 3..."
     boxes = board.locator("span").evaluate_all("cells => cells.map(c => c.offsetTop)")
     assert len(set(boxes)) == 4
-    page.uncheck("#boards")
-    until(page, "!document.querySelector('.board')")
     assert page.locator(".prompt .said").first.text_content() == PROMPT
 
 

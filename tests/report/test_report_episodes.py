@@ -8,7 +8,7 @@ import math
 import pytest
 from made_runs import answer, episode
 
-from llmzoo.envs.drawing import Board, BoardCell, BoardInText
+from llmzoo.envs.drawing import Board, BoardCell
 from llmzoo.report import episodes
 from llmzoo.report.episodes import (
     RecordedEpisodes,
@@ -16,10 +16,8 @@ from llmzoo.report.episodes import (
     gzip_base64,
     index_row,
     json_number,
-    make_board_splitter,
     node_path,
     pack_index,
-    split_at_boards,
 )
 
 
@@ -27,13 +25,9 @@ def unpacked(text):
     return json.loads(gzip.decompress(base64.b64decode(text)))
 
 
-def whole(text):
-    return text
-
-
 @pytest.fixture
 def played(tmp_path):
-    return RecordedEpisodes(tmp_path / "played.jsonl", whole)
+    return RecordedEpisodes(tmp_path / "played.jsonl")
 
 
 def write(played, *lines, mode="w"):
@@ -133,7 +127,7 @@ def test_numbers_that_are_none():
     record = episode(
         1, 1, turns=[{**episode(1, 1)["turns"][0], "answers": [answer("x", math.nan)]}]
     )
-    assert episode_body(record, whole)["turns"][0]["answers"][0]["return"] == "nan"
+    assert episode_body(record)["turns"][0]["answers"][0]["return"] == "nan"
 
 
 def test_half_a_surrogate_pair_survives():
@@ -146,7 +140,7 @@ def test_half_a_surrogate_pair_survives():
 def test_the_index_counts_chunks_through_all_runs(tmp_path):
     files = []
     for name in ("a", "b"):
-        files.append(RecordedEpisodes(tmp_path / name, whole))
+        files.append(RecordedEpisodes(tmp_path / name))
         write(files[-1], episode(1, 1))
         files[-1].update()
     columns = unpacked(pack_index(files))
@@ -160,40 +154,29 @@ def test_places_in_a_tree():
 
 
 BOARD = Board(rows=((BoardCell("3", "given"), BoardCell(".", "empty")),), block=2)
-DRAWN = {"rows": [[["3", "given"], [".", "empty"]]], "block": 2, "shows": "state"}
 
 
-def test_a_text_is_cut_at_its_boards():
-    assert split_at_boards("abc3.xyz", [BoardInText(3, 5, BOARD)]) == [
-        "abc",
-        {"text": "3.", "board": DRAWN},
-        "xyz",
+def test_the_board_after_an_answer():
+    turn = {**episode(1, 1)["turns"][0], "answers": [answer("x", 1.0, board=BOARD.to_dict())]}
+    (body,) = episode_body(episode(1, 1, turns=[turn]))["turns"][0]["answers"]
+    assert body["board"] == {"rows": [[("3", "given"), (".", "empty")]], "block": 2}
+
+
+def test_episodes_recorded_without_boards_have_none():
+    bodies = [
+        answer["board"]
+        for turn in episode_body(episode(1, 1))["turns"]
+        for answer in turn["answers"]
     ]
-    assert split_at_boards("3.", [BoardInText(0, 2, BOARD)]) == [{"text": "3.", "board": DRAWN}]
-    # one that the text says in another way takes nothing from it
-    assert split_at_boards("right", [BoardInText(5, 5, BOARD)]) == [
-        "right",
-        {"text": "", "board": DRAWN},
-    ]
-    assert split_at_boards("abc", []) == "abc"
-    # of two that overlap the first
-    assert len(split_at_boards("3.3.", [BoardInText(0, 3, BOARD), BoardInText(2, 4, BOARD)])) == 2
+    assert set(bodies) == {None}
 
 
-def test_boards_of_a_registered_environment():
-    segments = make_board_splitter("sudoku_v0")(
-        "sudoku proposer 1/4\n2.41\n41..\n1.34\n3...\nanswer\n"
-    )
-    assert [type(part) for part in segments] == [str, dict, str]
-    assert segments[1]["board"]["rows"][0] == [
-        *(["2", "given"], [".", "empty"], ["4", "given"], ["1", "given"])
-    ]
-    assert "".join(p if isinstance(p, str) else p["text"] for p in segments).startswith("sudoku")
-
-
-@pytest.mark.parametrize("env", ["nowhere_v0", "evil_module:env", "grpc://127.0.0.1:1/sudoku_v0"])
-def test_what_a_run_folder_names_is_not_run(env, tmp_path, monkeypatch):
-    (tmp_path / "evil_module.py").write_text("raise SystemExit('run')")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    assert make_board_splitter(env)("2.41\n41..\n1.34\n3...") == "2.41\n41..\n1.34\n3..."
+@pytest.mark.parametrize(
+    "board",
+    [3, {"rows": []}, {**BOARD.to_dict(), "rows": [[0, 7]]}, {**BOARD.to_dict(), "cells": [["3"]]}],
+)
+def test_an_episode_with_a_board_of_another_shape_is_counted(board, played):
+    turn = {**episode(1, 1)["turns"][0], "answers": [answer("x", 1.0, board=board)]}
+    write(played, episode(1, 1, turns=[turn]), episode(2, 1))
+    played.update()
+    assert ([row["step"] for row in played.index], played.unreadable) == ([2], 1)

@@ -23,7 +23,7 @@ def standing(name, rating, **more):
         **{"name": name, "run": None, "iteration": None, "rating": rating},
         **{"rating_ci95": (rating - 20.0, rating + 30.0), "won": 3, "drawn": 0, "lost": 1},
         **{"score": 0.75, "score_ci95": (0.4, 0.9), "by_position": {"a": 1.0, "b": 0.5}},
-        **{"mean_return": 0.5, "return_ci95": (0.1, 0.9), "errors": 0.0, "openskill": None},
+        **{"mean_return": 0.5, "return_ci95": (0.1, 0.9), "errors": 0.0},
     }
     return PlayerStanding(**{**fields, **more})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from made_runs import learning, make
 
 from llmzoo.report.run_settings import effective_settings, non_default_settings, settings_table
@@ -82,3 +83,12 @@ def test_all_settings_are_those_that_the_run_used(tmp_path):
     assert used["learner_args"]["learning_rate"] == 0.0002  # as logged
     assert used["max_new_tokens"] == 64
     json.dumps(used)
+
+
+@pytest.mark.parametrize("env", ["nowhere_v0", "evil_module:env", "grpc://127.0.0.1:1/sudoku_v0"])
+def test_what_a_run_folder_names_is_not_run(env, tmp_path, monkeypatch):
+    (tmp_path / "evil_module.py").write_text("raise SystemExit('run')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    given = non_default_settings({"env": env, "env_args": {"size": 4}})
+    assert ("env_args.size", 4, None) in given

@@ -114,3 +114,20 @@ def test_returns_discount_by_an_agents_own_turns():
         totals={},
     )
     assert episode.returns(0.5) == (3.0, 20.0, 20.0, 4.0)
+
+
+def test_the_board_after_each_action_is_recorded():
+    sudoku = partial(llmzoo.make, "sudoku_v0", max_turns=1)
+    policy = FakePolicy(lambda r, i: r.env.unwrapped.expert(r.agent))
+    (episode,) = play_episodes(sudoku, policy, [3])
+    env = sudoku()
+    env.reset(seed=3)
+    boards = []
+    for decision in episode.decisions:
+        env.step(decision.completion.text)
+        boards.append(env.unwrapped.picture().to_dict())
+        assert "board" not in env.infos[decision.agent]  # only the record has it
+    assert [decision.info["board"] for decision in episode.decisions] == boards
+    assert boards[0] != boards[1]
+    (episode,) = play_episodes(partial(Adder, 1), FakePolicy(lambda r, i: "1"), [3])
+    assert not any("board" in decision.info for decision in episode.decisions)

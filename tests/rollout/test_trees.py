@@ -6,6 +6,7 @@ import pytest
 from tiny_models import FakePolicy
 from toy_envs import Adder, Matcher
 
+import llmzoo
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.rollout import agent_turn_tree, joint_tree, run_rollouts
 
@@ -196,3 +197,17 @@ def test_a_node_that_waits_for_its_children_keeps_no_state():
     )
     # the first state, which the test holds; six nodes were expanded, and two others of each go on
     assert max(alive) <= 1 + 3 + 2 * 5
+
+
+@pytest.mark.parametrize("tree", [agent_turn_tree, joint_tree])
+def test_each_completion_of_a_group_has_the_board_that_it_led_to(tree):
+    env = llmzoo.make("sudoku_v0", max_turns=1, num_agents=1)
+    agents = env.possible_agents
+    policy = FakePolicy(lambda r, i: ["no plan", r.env.unwrapped.expert(r.agent)][max(i, 0)])
+    batch = play(tree, env, policy, agents, trained=agents, group_size=2)
+    (group,) = batch.groups
+    env.reset(seed=0)
+    before = env.unwrapped.picture().to_dict()
+    env.step(group.completions[1].text)
+    after = env.unwrapped.picture().to_dict()
+    assert [info["board"] for info in group.infos] == [before, after]

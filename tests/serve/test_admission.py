@@ -164,4 +164,4 @@ def test_a_health_check_is_answered_while_steps_compute():
         finally:
             over.set()
         for step in steps:
-            assert step.result(60).view.number
+            assert step.result(60).view.agents

@@ -39,9 +39,11 @@ class Says(environments_pb2_grpc.EnvironmentsServicer, policies_pb2_grpc.Policie
             self.description.observation_spaces.add(max_length=9)
             self.description.action_spaces.add(max_length=9)
         self.description.render_mode.null = True
-        view = pb.View(number=1, agents=[0, 1], selection=0, rewards=[0, 0])
+        view = pb.View(agents=[0, 1], selection=0, rewards=[0, 0])
         view.cumulative_rewards[:] = [0, 0]
         view.terminations[:] = view.truncations[:] = [False, False]
+        view.infos.add()
+        view.infos.add()
         view.observations.add(agent=0, text="hello")
         self.outcomes = [pb.Outcome(view=view)]
         self.info = policies_pb2.PolicyInfo(name="it", instance="1")
@@ -180,7 +182,7 @@ def test_settings_of_a_policy_that_mean_nothing(server):
 
 
 def told_of(outcome, info):
-    protobuf_values.write_entries(info, outcome.view.infos.add(agent=0).set)
+    protobuf_values.write_entries(info, outcome.view.infos[0].entries)
 
 
 def changed(**fields):
@@ -195,17 +197,14 @@ def changed(**fields):
     "change",
     [
         *(changed(agents=[7]), changed(rewards=[1]), changed(terminations=[True] * 9)),
-        changed(same_observations=[1]),
         changed(rewards=[float("nan"), 0]),
         changed(cumulative_rewards=[0, float("inf")]),
         lambda outcome: told_of(outcome, {"a\x1b[2J": 1}),
         lambda outcome: told_of(outcome, {"x" * 201: 1}),
         lambda outcome: told_of(outcome, {"reward_components": {"a\nINFO all is well": 1.0}}),
-        lambda outcome: setattr(outcome.view, "since", 9),
         lambda outcome: setattr(outcome.view, "selection", 99),
-        lambda outcome: outcome.view.infos.add(agent=99),
-        lambda outcome: outcome.view.infos.add(agent=0, removed=["x"]),
-        lambda outcome: outcome.view.infos.add(agent=0).set.add(key="x"),
+        lambda outcome: outcome.view.infos.add(),
+        lambda outcome: outcome.view.infos[0].entries.add(key="x"),
         lambda outcome: setattr(outcome.view.observations.add(agent=1).other.array, "dtype", "O"),
         lambda outcome: outcome.view.observations.add(agent=99),
     ],
@@ -244,6 +243,14 @@ def test_payments_that_cannot_be_read(server):
         server.says.outcomes = [pb.Outcome(view=view, paid=[paid])]
         with pytest.raises(RemoteError, match=said):
             env.unwrapped.host.step_all([StepRequest(env, ("a",), step_joint_action)])
+
+
+def test_a_server_that_sends_no_view(server):
+    server.says.outcomes = [pb.Outcome()]
+    env = llmzoo.make(server.env)
+    env.reset(seed=1)
+    with pytest.raises(RemoteError, match="sent no view"):
+        env.last()
 
 
 def test_a_server_that_never_has_room_for_what_it_is_asked(server):

@@ -263,20 +263,17 @@ def test_the_calls_for_one_item():
         opened = stub.Reset(pb.Item(session=a, reset=pb.Reset(spec=pb.Spec(env="doing_v0"))))
         assert [o.text for o in opened.view.observations] == ["a_0 0 "]
         stub.Fork(pb.Item(session=a, fork=pb.Fork(child=b)))
-        stepped = stub.Step(
-            pb.Item(session=b, seen=opened.view.number, step=pb.Step(texts=["7"], way=pb.Step.EACH))
-        )
-        assert stepped.view.since == opened.view.number
+        stepped = stub.Step(pb.Item(session=b, step=pb.Step(texts=["7"], way=pb.Step.EACH)))
         assert (list(stepped.view.rewards), len(stepped.paid)) == ([7.0, 0.0], 0)
         both = pb.Step(texts=["1", "2"], way=pb.Step.EACH)
-        stepped = stub.Step(pb.Item(session=b, seen=stepped.view.number, step=both))
+        stepped = stub.Step(pb.Item(session=b, step=both))
         assert [list(paid.amounts) for paid in stepped.paid] == [[0.0, 1.0]]
         assert list(stepped.view.rewards) == [2.0, 0.0]
-        looked = stub.Observe(
-            pb.Item(session=a, seen=opened.view.number, look=pb.Look(observe=[1]))
-        )
+        looked = stub.Observe(pb.Item(session=a, look=pb.Look(observe=[1])))
         assert not looked.HasField("view")
         assert looked.sight.observations[0].text == "b_1 0 "
+        looked = stub.Observe(pb.Item(session=a, look=pb.Look(view=True)))
+        assert looked.view == opened.view
         for id in (a, b):
             stub.Close(pb.Item(session=id, close=pb.Close()))
         assert len(server.service.sessions) == 0

@@ -179,16 +179,6 @@ def overlaps(written: Mapping[str, bytes]) -> dict[str, float]:
     return shares
 
 
-def intermediate_grids(box: Box, grid: bytes, fills: Iterable[FillCommand]) -> list[bytes]:
-    """The grid after each command; for an animation."""
-    grids = []
-    for command in fills:
-        one = {"": Orders(((1, command),))}
-        grid = apply_orders(box, grid, one).grid
-        grids.append(grid)
-    return grids
-
-
 def cover_with_boxes(box: Box, cells: Iterable[int], material: int) -> list[FillCommand]:
     """Commands that fill just these cells: few, each the largest box that grows from its first cell along
     x, then z, then y."""

@@ -101,6 +101,11 @@ class BuildingSite(TextEnv[SiteState[Task, World]], Generic[Task, World]):
         self.message_chars = message_chars
         self.prompt_style = prompt
 
+    def halves(self, agent: str) -> list[int]:
+        """The halves of the work that an agent does: both if it is alone."""
+        alone = len(self.possible_agents) == 1
+        return [0, 1] if alone else [self.possible_agents.index(agent)]
+
     # What an environment supplies
 
     def initial_world(self, task: Task) -> World:

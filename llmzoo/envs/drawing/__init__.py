@@ -3,6 +3,6 @@
 Import ``terminal`` and ``pixels`` only to draw something; ``pixels`` needs Pillow.
 """
 
-from llmzoo.envs.drawing.board import Board, BoardCell, BoardInText, Kind
+from llmzoo.envs.drawing.board import Board, BoardCell, Kind, parse_board
 
-__all__ = ["Board", "BoardCell", "BoardInText", "Kind"]
+__all__ = ["Board", "BoardCell", "Kind", "parse_board"]

@@ -1,7 +1,8 @@
-"""Boards of cells, and the boards that a text shows."""
+"""Boards of cells."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -13,8 +14,6 @@ Kind = Literal[
     "box_on_goal",
     "player",
     "player_on_goal",
-    "start",  # of a simulated walk
-    "path",  # a cell of the walk; the symbol ^, v, < or > is the direction in which it went on
     "given",  # a digit of the puzzle
     "filled",  # a digit that was filled in
     "empty",
@@ -49,22 +48,20 @@ class Board:
         return "\n".join("".join(cell.symbol for cell in row) for row in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: ``{"rows": [[{"symbol": "3", "kind": "given"}, ...], ...], "block": 2}``."""
-        rows = [[cell._asdict() for cell in row] for row in self.rows]
-        return {"rows": rows, "block": self.block}
+        """For JSON: each different cell once, and the rows as indices of ``cells``.
+
+        ``{"cells": [["3", "given"], [".", "empty"]], "rows": [[0, 1], [1, 1]], "block": 2}``
+        """
+        numbers: dict[BoardCell, int] = {}
+        rows = [[numbers.setdefault(cell, len(numbers)) for cell in row] for row in self.rows]
+        return {"cells": list(map(list, numbers)), "rows": rows, "block": self.block}
 
 
-@dataclass(frozen=True, slots=True)
-class BoardInText:
-    """A board that a text shows. It can be drawn instead of ``text[start:end]``.
-
-    This part is empty if the text has no board, such as the moves of a plan: then the board of their
-    result is drawn after them.
-
-    ``shows``: ``"state"`` for the board as it is, ``"simulation"`` for the result of a candidate plan.
-    """
-
-    start: int
-    end: int
-    board: Board
-    shows: Literal["state", "simulation"] = "state"
+def parse_board(text: str, cells: Mapping[str, BoardCell]) -> Board:
+    """The board of lines of symbols. ``cells``: the cell of each symbol; others are empty cells."""
+    return Board(
+        tuple(
+            tuple(cells.get(symbol) or BoardCell(symbol, "empty") for symbol in line)
+            for line in text.split("\n")
+        )
+    )

@@ -28,8 +28,6 @@ CELLS: Mapping[Kind, CellStyle] = {
     "box_on_goal": CellStyle(_SAGE, "#3a5f3d"),
     "player": CellStyle(_FLOOR, _PLAYER),
     "player_on_goal": CellStyle("#f3d9cf", _PLAYER),
-    "start": CellStyle("#bdd5ea", _PLAYER),
-    "path": CellStyle("#d3e4f1", "#4f8abd"),
     "given": CellStyle("#efeae0", INK),
     "filled": CellStyle("#ffffff", _PLAYER),
     "empty": CellStyle("#ffffff", LINE),

@@ -13,12 +13,6 @@ from llmzoo.envs.drawing.board import Board, BoardCell, Kind
 from llmzoo.envs.drawing.palette import CELLS, FRAME, LINE, parse_rgb
 
 _DIGITS = frozenset({"given", "filled", "wrong"})
-_ARROWS = {
-    "^": ((0, -1), (1, 0)),  # where it points, and a direction across it
-    "v": ((0, 1), (1, 0)),
-    "<": ((-1, 0), (0, 1)),
-    ">": ((1, 0), (0, 1)),
-}
 
 
 class Pen:
@@ -162,22 +156,6 @@ def _pawn(pen: Pen, colour: str) -> None:
     pen.disc(0.45, 0.22, 0.045, _mix(colour, "#ffffff", 0.45))
 
 
-def _start(pen: Pen, cell: BoardCell) -> None:
-    _floor(pen, cell)
-    pen.ring(0.2, 0.06, CELLS["start"].ink)
-
-
-def _path(pen: Pen, cell: BoardCell) -> None:
-    _floor(pen, cell)
-    (ahead_x, ahead_y), (across_x, across_y) = _ARROWS[cell.symbol]
-    tip = 0.5 + 0.2 * ahead_x, 0.5 + 0.2 * ahead_y
-    base = [
-        (0.5 - 0.1 * ahead_x + s * 0.17 * across_x, 0.5 - 0.1 * ahead_y + s * 0.17 * across_y)
-        for s in (-1, 1)
-    ]
-    pen.polygon([tip, *base], CELLS["path"].ink)
-
-
 def _digit(pen: Pen, cell: BoardCell) -> None:
     font = ImageFont.load_default(0.58 * pen.side)
     bold = pen.thickness(0.014) if cell.kind == "given" else 0
@@ -248,8 +226,6 @@ _DRAW_BY_KIND: dict[Kind, Callable[[Pen, BoardCell], None]] = {
     "box_on_goal": _box_on_goal,
     "player": _player,
     "player_on_goal": _player_on_goal,
-    "start": _start,
-    "path": _path,
     "given": _digit,
     "filled": _digit,
     "wrong": _digit,

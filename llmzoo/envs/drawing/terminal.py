@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TextIO
 
-from llmzoo.envs.drawing.board import Board, BoardCell, BoardInText, Kind
+from llmzoo.envs.drawing.board import Board, BoardCell, Kind
 from llmzoo.envs.drawing.palette import CELLS, FRAME, LINE, CellStyle, parse_rgb
 
 _RESET = "\x1b[0m"
@@ -19,9 +19,7 @@ _SIGNS: dict[Kind, str] = {
     "goal": "◇",
     "box": "■",
     "box_on_goal": "■",
-    "start": "○",
 }
-_ARROWS = {"^": "↑", "v": "↓", "<": "←", ">": "→"}
 
 # a crossing by its heavy lines: (across, down) -> sign
 _CROSSINGS = {
@@ -49,16 +47,6 @@ def supports_colour(stream: TextIO) -> bool:
 def render_coloured(board: Board) -> str:
     """The board as lines of text with 256 colours; sudoku's with a line around every cell."""
     return _render_sudoku(board, board.block) if board.block else _render_framed(board)
-
-
-def render_boards_in_text(text: str, sightings: Sequence[BoardInText]) -> str:
-    """``text`` with each of its boards drawn instead of its symbols, or after the plan that leads to it."""
-    parts, done = [], 0
-    for seen in sightings:
-        before = "\n" if seen.start == seen.end else ""
-        parts += [text[done : seen.start], before, render_coloured(seen.board)]
-        done = seen.end
-    return "".join([*parts, text[done:]])
 
 
 def _render_framed(board: Board) -> str:
@@ -100,7 +88,7 @@ def _render_cells(cells: Sequence[BoardCell]) -> str:
     parts, before = [], ""
     for cell in cells:
         style = _style_codes(CELLS[cell.kind], cell.kind in _BOLD)
-        sign = _SIGNS.get(cell.kind) or _ARROWS.get(cell.symbol, cell.symbol)
+        sign = _SIGNS.get(cell.kind) or cell.symbol
         parts.append(f" {sign} " if style == before else f"{style} {sign} ")
         before = style
     return "".join([*parts, _RESET])

@@ -35,8 +35,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 from llmzoo.envs import messages
 from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv
-from llmzoo.envs.drawing import Board, BoardInText
-from llmzoo.envs.games.board_views import BoardView, find_boards
+from llmzoo.envs.drawing import Board, BoardCell, parse_board
 from llmzoo.envs.games.split_view import HIDDEN, HalfView
 from llmzoo.envs.tasks import Tasks, describe_task
 from llmzoo.envs.text import MalformedError
@@ -117,9 +116,7 @@ class PlanningGame(TextEnv[PlanningState[Task, World]], Generic[Task, World, Pla
         "immediate_credit_agents": [PROPOSER],
     }
     terse_name: ClassVar[str]  # the game's name in terse prompts
-    prompt_view: ClassVar[BoardView[Any]] = (
-        BoardView()
-    )  # draws its boards and finds them in prompts
+    board_cells: ClassVar[Mapping[str, BoardCell]] = {}  # the board's cell for each symbol of draw
     split_note: ClassVar[str] = ""  # a sentence: what only one agent sees besides its half
     prompts: ClassVar[tuple[str, ...]] = ("full", "terse")  # the values of the option prompt
 
@@ -238,7 +235,7 @@ class PlanningGame(TextEnv[PlanningState[Task, World]], Generic[Task, World, Pla
 
     def world_board(self, task: Task, world: World) -> Board:
         """The world as a board of cells; by default the symbols of :meth:`draw`."""
-        return self.prompt_view.board(self.draw(task, world).split("\n"))
+        return parse_board(self.draw(task, world), self.board_cells)
 
     def fingerprint(self, task: Task) -> str:
         """A text that identifies the task; its id in ``infos`` is a hash of it."""
@@ -384,26 +381,6 @@ class PlanningGame(TextEnv[PlanningState[Task, World]], Generic[Task, World, Pla
 
     def picture(self) -> Board:
         return self.world_board(self.episode.task, self.episode.world)
-
-    def intermediate_boards(self, text: str) -> list[Board]:
-        """The boards after each move or fill of an action, up to the first illegal one."""
-        try:
-            plan: Any = self.parse(self.episode, text[: MAX_ACTION_CHARS + 1])
-        except MalformedError:
-            return []
-        task, world, boards = self.episode.task, self.episode.world, []
-        for step in range(len(plan)):
-            result = self.execute(task, world, plan[step : step + 1])
-            if not result.legal:
-                break
-            world = result.world
-            boards.append(self.world_board(task, world))
-        return boards
-
-    @classmethod
-    def find_boards(cls, text: str) -> tuple[BoardInText, ...]:
-        """See :meth:`TextEnv.find_boards`: the current state, and the result of the candidate plan."""
-        return find_boards(text, cls.terse_name, cls.prompt_view)
 
     # Prompts
 

@@ -137,15 +137,6 @@ class MessageEnv(TextEnv[MessageStateT]):
         state = replace(state, messages=(*state.messages, sent), delivery_errors=delivery_errors)
         return state, penalize_undelivered(delivery_errors)
 
-    def heard(self, agent: str) -> list[str]:
-        """The messages of the other agents."""
-        return [
-            text
-            for round_messages in self.episode.messages
-            for other, text in round_messages.items()
-            if other != agent
-        ]
-
     def message_lines(self) -> list[str]:
         """The lines of the messages, for a person."""
         lines = []

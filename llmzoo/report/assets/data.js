@@ -18,16 +18,12 @@ function plain(text) {
   return text.toLowerCase().replace(/\s+/g, " ");
 }
 
-function written(shown) {
-  return typeof shown === "string" ? shown : shown.map((s) => (typeof s === "string" ? s : s.text)).join("");
-}
-
 function searchable(body) {
   const texts = [];
   for (const turn of body.turns) {
-    texts.push(written(turn.prompt));
+    texts.push(turn.prompt);
     for (const answer of turn.answers) {
-      texts.push(answer.text, answer.sampled ?? "", answer.error ?? "", answer.reply === null ? "" : written(answer.reply));
+      texts.push(answer.text, answer.sampled ?? "", answer.error ?? "", answer.reply ?? "");
     }
   }
   return plain(texts.join("\n"));

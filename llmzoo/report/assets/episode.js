@@ -2,8 +2,7 @@
 // as HTML.
 
 const LONG = 900; // characters of a text that is folded
-const GLYPHS = { goal: "◎", player: "●", player_on_goal: "●", start: "○", wall: "", floor: "", box: "", box_on_goal: "", empty: "" };
-const ARROWS = { "^": "↑", v: "↓", "<": "←", ">": "→" };
+const GLYPHS = { goal: "◎", player: "●", player_on_goal: "●", wall: "", floor: "", box: "", box_on_goal: "", empty: "" };
 
 function element(tag, given = {}, ...children) {
   const made = document.createElement(tag);
@@ -43,7 +42,7 @@ function marked(text, wanted) {
 }
 
 function board(drawn) {
-  const { rows, block, shows } = drawn;
+  const { rows, block } = drawn;
   const grid = element("span", {
     class: rows.length > 9 ? "board small" : "board",
     role: "img",
@@ -53,24 +52,17 @@ function board(drawn) {
   rows.forEach((row, y) =>
     row.forEach(([symbol, kind], x) => {
       const edges = block ? `${(x + 1) % block || x + 1 === row.length ? "" : " right"}${(y + 1) % block || y + 1 === rows.length ? "" : " below"}` : "";
-      const shown = kind === "path" ? (ARROWS[symbol] ?? symbol) : (GLYPHS[kind] ?? symbol);
+      const shown = GLYPHS[kind] ?? symbol;
       grid.append(element("span", { class: `${kind === "wrong" ? "wrong-cell" : kind}${edges}` }, shown));
     }),
   );
-  const note = shows === "simulation" ? element("small", {}, "what the plan leads to") : null;
-  return element("span", { class: "shown" }, note, grid);
+  return grid;
 }
 
-// a text in a box, its boards drawn; a long one is folded
-function words(shown, wanted, drawn) {
-  const said = element("div", { class: "said" });
-  let after = false; // a board, which ends its line by itself
-  for (const part of typeof shown === "string" ? [shown] : shown) {
-    if (typeof part !== "string" && drawn) said.append(board(part.board));
-    else said.append(...marked((typeof part === "string" ? part : part.text).replace(after ? /^\n/ : /^$/, ""), wanted));
-    after = typeof part !== "string" && drawn;
-  }
-  const length = written(shown).length;
+// a text in a box; a long one is folded
+function words(text, wanted) {
+  const said = element("div", { class: "said" }, ...marked(text, wanted));
+  const length = text.length;
   if (length <= LONG) return [said];
   said.classList.add("clipped");
   const unfold = element("button", { type: "button", class: "unfold", "aria-expanded": "false" }, `Show all ${length.toLocaleString("en")} characters`);
@@ -79,7 +71,7 @@ function words(shown, wanted, drawn) {
     unfold.setAttribute("aria-expanded", String(!folded));
     unfold.textContent = folded ? `Show all ${length.toLocaleString("en")} characters` : "Show less";
   });
-  if (wanted && plain(written(shown)).includes(plain(wanted))) unfold.click();
+  if (wanted && plain(text).includes(plain(wanted))) unfold.click();
   return [said, unfold];
 }
 
@@ -95,7 +87,7 @@ function advantage(value, widest) {
   return element("span", { class: "advantage" }, `advantage ${decimals(value)}`, meter);
 }
 
-function answerCard(answer, number, best, widest, wanted, drawn) {
+function answerCard(answer, number, best, widest, wanted) {
   const parts = Object.entries(answer.parts);
   const card = element(
     "li",
@@ -109,18 +101,19 @@ function answerCard(answer, number, best, widest, wanted, drawn) {
       answer.tokens === null || answer.tokens === undefined ? null : element("span", {}, `${answer.tokens} tokens`),
       answer.truncated ? element("span", { class: "mark" }, "cut off at the token limit") : null,
     ),
-    ...(answer.text === "" ? [element("p", { class: "empty" }, "(empty)")] : words(answer.text, wanted, drawn)),
+    ...(answer.text === "" ? [element("p", { class: "empty" }, "(empty)")] : words(answer.text, wanted)),
   );
   if (answer.sampled !== null) {
     const open = wanted !== "" && plain(answer.sampled).includes(plain(wanted)) && !plain(answer.text).includes(plain(wanted));
-    card.append(element("details", { open }, element("summary", {}, "As sampled, with special tokens"), ...words(answer.sampled, wanted, drawn)));
+    card.append(element("details", { open }, element("summary", {}, "As sampled, with special tokens"), ...words(answer.sampled, wanted)));
   }
   if (answer.error !== null) card.append(element("p", { class: "wrong" }, "Error: ", ...marked(answer.error, wanted)));
   if (parts.length) card.append(element("div", { class: "parts", "aria-label": "reward components" }, ...parts.map(([name, value]) => element("span", {}, `${name} ${decimals(value)}`))));
   if (answer.reply !== null) {
-    const open = wanted !== "" && plain(written(answer.reply)).includes(plain(wanted));
-    card.append(element("details", { open }, element("summary", {}, "What was read next"), ...words(answer.reply, wanted, drawn)));
+    const open = wanted !== "" && plain(answer.reply).includes(plain(wanted));
+    card.append(element("details", { open }, element("summary", {}, "What was read next"), ...words(answer.reply, wanted)));
   }
+  if (answer.board !== null) card.append(element("div", { class: "after" }, element("span", { class: "label" }, "The board after it"), board(answer.board)));
   return card;
 }
 
@@ -145,12 +138,12 @@ function turnSection(turn, colour, state) {
     "section",
     { class: "turn" },
     element("h3", {}, swatch, turn.agent, element("small", {}, where.filter(Boolean).join(" · "))),
-    element("div", { class: "prompt" }, element("span", { class: "label" }, "Prompt"), ...words(turn.prompt, state.q, state.boards !== "text")),
+    element("div", { class: "prompt" }, element("span", { class: "label" }, "Prompt"), ...words(turn.prompt, state.q)),
     element(
       "ol",
       { class: long ? "answers long" : "answers" },
       ...sortedAnswers(turn.answers, state.order).map(({ answer, number }) =>
-        answerCard(answer, number, differ && answer.return === highest, widest, state.q, state.boards !== "text"),
+        answerCard(answer, number, differ && answer.return === highest, widest, state.q),
       ),
     ),
   );

@@ -1,7 +1,7 @@
 // The two views, the list with its filters, the address, and the page that renews itself.
 
 const ROW = 64; // height of a row of the list, as in page.css
-const DEFAULTS = { q: "", run: "", agent: "", outcome: "", from: "", to: "", min: "", max: "", sort: "", errors: "", order: "", boards: "", ep: "" };
+const DEFAULTS = { q: "", run: "", agent: "", outcome: "", from: "", to: "", min: "", max: "", sort: "", errors: "", order: "", ep: "" };
 const FILTERS = ["q", "run", "agent", "outcome", "from", "to", "min", "max", "sort", "errors"];
 const at = (id) => document.getElementById(id);
 
@@ -225,13 +225,6 @@ function tools(body) {
   order.value = state.order;
   order.addEventListener("change", () => set("order", order.value));
   const made = element("div", { class: "tools" }, element("label", {}, "Answers", order));
-  const boards = body.turns.some((turn) => typeof turn.prompt !== "string" || turn.answers.some((a) => a.reply !== null && typeof a.reply !== "string"));
-  if (boards) {
-    const box = element("input", { type: "checkbox", id: "boards" });
-    box.checked = state.boards !== "text";
-    box.addEventListener("change", () => set("boards", box.checked ? "" : "text"));
-    made.append(element("label", {}, box, "draw boards"));
-  }
   return made;
 }
 

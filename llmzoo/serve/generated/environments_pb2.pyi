@@ -160,22 +160,20 @@ class Text(_message.Message):
     def __init__(self, min_length: _Optional[int] = ..., max_length: _Optional[int] = ..., characters: _Optional[str] = ...) -> None: ...
 
 class Item(_message.Message):
-    __slots__ = ("session", "seen", "reset", "step", "fork", "look", "close")
+    __slots__ = ("session", "reset", "step", "fork", "look", "close")
     SESSION_FIELD_NUMBER: _ClassVar[int]
-    SEEN_FIELD_NUMBER: _ClassVar[int]
     RESET_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
     FORK_FIELD_NUMBER: _ClassVar[int]
     LOOK_FIELD_NUMBER: _ClassVar[int]
     CLOSE_FIELD_NUMBER: _ClassVar[int]
     session: bytes
-    seen: int
     reset: Reset
     step: Step
     fork: Fork
     look: Look
     close: Close
-    def __init__(self, session: _Optional[bytes] = ..., seen: _Optional[int] = ..., reset: _Optional[_Union[Reset, _Mapping]] = ..., step: _Optional[_Union[Step, _Mapping]] = ..., fork: _Optional[_Union[Fork, _Mapping]] = ..., look: _Optional[_Union[Look, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ...) -> None: ...
+    def __init__(self, session: _Optional[bytes] = ..., reset: _Optional[_Union[Reset, _Mapping]] = ..., step: _Optional[_Union[Step, _Mapping]] = ..., fork: _Optional[_Union[Fork, _Mapping]] = ..., look: _Optional[_Union[Look, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ...) -> None: ...
 
 class Reset(_message.Message):
     __slots__ = ("spec", "seed", "options")
@@ -212,7 +210,7 @@ class Fork(_message.Message):
     def __init__(self, child: _Optional[bytes] = ...) -> None: ...
 
 class Look(_message.Message):
-    __slots__ = ("observe", "state", "render", "board", "expert", "noisy_expert", "chance")
+    __slots__ = ("observe", "state", "render", "board", "expert", "noisy_expert", "chance", "view")
     OBSERVE_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     RENDER_FIELD_NUMBER: _ClassVar[int]
@@ -220,6 +218,7 @@ class Look(_message.Message):
     EXPERT_FIELD_NUMBER: _ClassVar[int]
     NOISY_EXPERT_FIELD_NUMBER: _ClassVar[int]
     CHANCE_FIELD_NUMBER: _ClassVar[int]
+    VIEW_FIELD_NUMBER: _ClassVar[int]
     observe: _containers.RepeatedScalarFieldContainer[int]
     state: bool
     render: bool
@@ -227,7 +226,8 @@ class Look(_message.Message):
     expert: _containers.RepeatedScalarFieldContainer[int]
     noisy_expert: int
     chance: Chance
-    def __init__(self, observe: _Optional[_Iterable[int]] = ..., state: _Optional[bool] = ..., render: _Optional[bool] = ..., board: _Optional[bool] = ..., expert: _Optional[_Iterable[int]] = ..., noisy_expert: _Optional[int] = ..., chance: _Optional[_Union[Chance, _Mapping]] = ...) -> None: ...
+    view: bool
+    def __init__(self, observe: _Optional[_Iterable[int]] = ..., state: _Optional[bool] = ..., render: _Optional[bool] = ..., board: _Optional[bool] = ..., expert: _Optional[_Iterable[int]] = ..., noisy_expert: _Optional[int] = ..., chance: _Optional[_Union[Chance, _Mapping]] = ..., view: _Optional[bool] = ...) -> None: ...
 
 class Chance(_message.Message):
     __slots__ = ("words", "gauss")
@@ -290,11 +290,8 @@ class Paid(_message.Message):
     def __init__(self, amounts: _Optional[_Iterable[float]] = ..., agents: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class View(_message.Message):
-    __slots__ = ("number", "since", "agents", "nobody", "selection", "rewards", "cumulative_rewards", "terminations", "truncations", "infos", "observations", "same_observations")
-    NUMBER_FIELD_NUMBER: _ClassVar[int]
-    SINCE_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("agents", "selection", "rewards", "cumulative_rewards", "terminations", "truncations", "infos", "observations")
     AGENTS_FIELD_NUMBER: _ClassVar[int]
-    NOBODY_FIELD_NUMBER: _ClassVar[int]
     SELECTION_FIELD_NUMBER: _ClassVar[int]
     REWARDS_FIELD_NUMBER: _ClassVar[int]
     CUMULATIVE_REWARDS_FIELD_NUMBER: _ClassVar[int]
@@ -302,30 +299,15 @@ class View(_message.Message):
     TRUNCATIONS_FIELD_NUMBER: _ClassVar[int]
     INFOS_FIELD_NUMBER: _ClassVar[int]
     OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
-    SAME_OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
-    number: int
-    since: int
     agents: _containers.RepeatedScalarFieldContainer[int]
-    nobody: bool
     selection: int
     rewards: _containers.RepeatedScalarFieldContainer[float]
     cumulative_rewards: _containers.RepeatedScalarFieldContainer[float]
     terminations: _containers.RepeatedScalarFieldContainer[bool]
     truncations: _containers.RepeatedScalarFieldContainer[bool]
-    infos: _containers.RepeatedCompositeFieldContainer[Info]
+    infos: _containers.RepeatedCompositeFieldContainer[Map]
     observations: _containers.RepeatedCompositeFieldContainer[Observation]
-    same_observations: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, number: _Optional[int] = ..., since: _Optional[int] = ..., agents: _Optional[_Iterable[int]] = ..., nobody: _Optional[bool] = ..., selection: _Optional[int] = ..., rewards: _Optional[_Iterable[float]] = ..., cumulative_rewards: _Optional[_Iterable[float]] = ..., terminations: _Optional[_Iterable[bool]] = ..., truncations: _Optional[_Iterable[bool]] = ..., infos: _Optional[_Iterable[_Union[Info, _Mapping]]] = ..., observations: _Optional[_Iterable[_Union[Observation, _Mapping]]] = ..., same_observations: _Optional[_Iterable[int]] = ...) -> None: ...
-
-class Info(_message.Message):
-    __slots__ = ("agent", "set", "removed")
-    AGENT_FIELD_NUMBER: _ClassVar[int]
-    SET_FIELD_NUMBER: _ClassVar[int]
-    REMOVED_FIELD_NUMBER: _ClassVar[int]
-    agent: int
-    set: _containers.RepeatedCompositeFieldContainer[Entry]
-    removed: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, agent: _Optional[int] = ..., set: _Optional[_Iterable[_Union[Entry, _Mapping]]] = ..., removed: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, agents: _Optional[_Iterable[int]] = ..., selection: _Optional[int] = ..., rewards: _Optional[_Iterable[float]] = ..., cumulative_rewards: _Optional[_Iterable[float]] = ..., terminations: _Optional[_Iterable[bool]] = ..., truncations: _Optional[_Iterable[bool]] = ..., infos: _Optional[_Iterable[_Union[Map, _Mapping]]] = ..., observations: _Optional[_Iterable[_Union[Observation, _Mapping]]] = ...) -> None: ...
 
 class Observation(_message.Message):
     __slots__ = ("agent", "text", "other")

@@ -15,7 +15,6 @@ from llmzoo.envs.building.blocks import (
     FillCommand,
     apply_orders,
     cover_with_boxes,
-    intermediate_grids,
     overlaps,
 )
 from llmzoo.envs.building.orders import Orders
@@ -107,13 +106,6 @@ def test_boxes_fill_just_their_cells():
     assert cover_with_boxes(box, range(box.volume), STONE) == [
         FillCommand((0, 0, 0), (5, 4, 3), STONE)
     ]
-
-
-def test_the_grid_after_each_command():
-    after = intermediate_grids(
-        BOX, EMPTY, [fill((0, 0, 0), (2, 0, 0), WOOD), fill((1, 0, 0), (1, 0, 0), AIR)]
-    )
-    assert [BOX.rows(grid, 0)[0] for grid in after] == ["WWW", "W.W"]
 
 
 # scores

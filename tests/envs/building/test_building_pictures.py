@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import llmzoo
-from llmzoo.envs.building.blocks import GLASS
 from llmzoo.envs.drawing import terminal
 
 IDS = list(llmzoo.list_envs("building"))
@@ -27,21 +26,6 @@ def test_the_picture_follows_the_episode(id):
     env.step(env.unwrapped.expert(env.agents[0]))
     assert env.render().shape == first.shape
     assert not np.array_equal(env.render(), first)
-
-
-@pytest.mark.parametrize("id", IDS)
-def test_the_way_of_an_answer_ends_at_its_result(id):
-    env = llmzoo.make(id, num_agents=1).unwrapped
-    for seed in range(5):
-        env.reset(seed=seed)
-        answer = env.expert(env.agents[0])
-        before = env.picture()
-        boards = env.intermediate_boards(f"{answer}\nsetblock 999 0 0 wood\nforester take 0 0")
-        assert env.picture() == before
-        assert len(boards) == len(answer.splitlines())
-        env.step(answer)
-        assert boards[-1] == env.picture()
-        assert env.intermediate_boards("no orders") == []
 
 
 @pytest.mark.parametrize("id", IDS)
@@ -71,14 +55,6 @@ def test_the_layers_of_a_house_stand_side_by_side():
     width, height, depth = env.episode.task.box
     board = env.picture()
     assert (len(board.rows), len(board.rows[0])) == (depth, height * (width + 1) - 1)
-
-
-def test_blocks_beyond_the_stock_are_not_on_the_way():
-    env = llmzoo.make("house_build_v0").unwrapped
-    env.reset(seed=0)
-    stock = env.episode.world.stocks["builder_0"]
-    text = "\n".join(f"setblock {x} 0 0 glass" for x in range(4))
-    assert len(env.intermediate_boards(text)) == stock[GLASS] < 4
 
 
 def test_the_valley_and_the_field():

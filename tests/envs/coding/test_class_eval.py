@@ -591,6 +591,24 @@ def test_the_expert_earns_everything():
         testing.check_expert(make, range(len(SHIPPED)), best=1.0)
 
 
+def test_skeletons_are_the_solutions_without_bodies():
+    """What solvers read has the methods and docstrings of the reference, and each method has its tests."""
+
+    def documented(source, name):
+        found = tasks.class_methods(tasks.find_class(source, name))
+        return {method: ast.get_docstring(node) for method, node in found.items()}
+
+    for record in tasks.PUBLIC_SET.sample_records():
+        name = record["class_name"]
+        methods = documented(record["skeleton"], name)
+        assert methods == documented(record["solution_code"], name)
+        assert [m["method_name"] for m in record["methods_info"]] == [
+            method for method in methods if method != "__init__"
+        ]
+        for method in record["methods_info"]:
+            assert f"class {method['test_class']}(unittest.TestCase)" in record["test"]
+
+
 def test_public_tests_pass_too_and_are_named_as_expected():
     for task in SHIPPED:
         public, _ = tasks.split_tests(task.tests)

@@ -1,4 +1,4 @@
-"""The sample data of the coding environments is what its sources in ``scripts/samples`` build."""
+"""The samples in the form of public sets are what ``scripts/samples`` builds from the shipped problems."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ import pytest
 from PIL import Image
 
 import llmzoo
-from llmzoo.envs.drawing import Board, BoardCell, palette, pixels
+from llmzoo.envs.drawing import Board, BoardCell, palette, parse_board, pixels
 from llmzoo.envs.drawing.palette import CELLS, parse_rgb
-from llmzoo.envs.games.sokoban.view import LevelView
+from llmzoo.envs.games.sokoban.view import CELLS as SOKOBAN
 from llmzoo.errors import MissingExtraError
 
 
@@ -31,17 +31,17 @@ def has(picture, colour):
 
 
 def test_the_size_follows_from_the_board():
-    board = LevelView().board(["#" * 6] * 4)
+    board = parse_board("\n".join(["#" * 6] * 4), SOKOBAN)
     picture = pixels.to_rgb(board)
     assert (picture.shape, picture.dtype) == ((4 * 56 + 36, 6 * 56 + 36, 3), np.uint8)
     assert tuple(picture[0, 0]) == parse_rgb(palette.PAPER)
-    assert pixels.to_rgb(LevelView().board(["#" * 40] * 2)).shape[1] == 40 * 24 + 16
-    assert pixels.to_rgb(LevelView().board(["#" * 300] * 2)).shape[1] == 300 * 8 + 4
+    assert pixels.to_rgb(parse_board("\n".join(["#" * 40] * 2), SOKOBAN)).shape[1] == 40 * 24 + 16
+    assert pixels.to_rgb(parse_board("\n".join(["#" * 300] * 2), SOKOBAN)).shape[1] == 300 * 8 + 4
 
 
 @pytest.mark.parametrize("kind", CELLS)
 def test_each_kind_shows_its_own_colours_in_its_own_cell(kind):
-    symbol = {"path": ">", "given": "3", "filled": "3", "wrong": "3"}.get(kind, "#")
+    symbol = {"given": "3", "filled": "3", "wrong": "3"}.get(kind, "#")
     floor = BoardCell(" ", "floor")
     picture = pixels.to_rgb(Board(((floor, floor), (floor, BoardCell(symbol, kind)))))
     inside = cell_of(picture, 1, 1, 56)[4:-4, 4:-4]
@@ -53,7 +53,7 @@ def test_each_kind_shows_its_own_colours_in_its_own_cell(kind):
 
 
 def test_pictures_of_different_cells_differ():
-    symbols = {"path": ">", "given": "3", "filled": "3", "wrong": "3"}
+    symbols = {"given": "3", "filled": "3", "wrong": "3"}
     seen = {
         pixels.to_rgb(Board(((BoardCell(symbols.get(kind, "#"), kind),),))).tobytes()
         for kind in CELLS
@@ -75,7 +75,7 @@ def test_the_picture_follows_the_episode(id):
 
 
 def test_an_animation_has_a_frame_for_each_board(tmp_path):
-    boards = [LevelView().board([row]) for row in ("@ $.", " @$.", "  @*")]
+    boards = [parse_board(row, SOKOBAN) for row in ("@ $.", " @$.", "  @*")]
     pixels.save_gif(boards, tmp_path / "play.gif", seconds=0.5)
     with Image.open(tmp_path / "play.gif") as film:
         assert film.n_frames == 3
@@ -89,7 +89,7 @@ def test_an_animation_has_a_frame_for_each_board(tmp_path):
 
 
 def test_an_animation_of_one_board(tmp_path):
-    pixels.save_gif([LevelView().board(["@ $."])], tmp_path / "play.gif")
+    pixels.save_gif([parse_board("@ $.", SOKOBAN)], tmp_path / "play.gif")
     with Image.open(tmp_path / "play.gif") as film:
         assert film.n_frames == 1
 

@@ -8,10 +8,9 @@ import re
 import pytest
 
 import llmzoo
-from llmzoo.envs.drawing import Board, BoardCell, BoardInText, terminal
-from llmzoo.envs.games.plan_path.scoring import PathView
-from llmzoo.envs.games.sokoban.view import LevelView
-from llmzoo.envs.games.sudoku.view import GridPair, GridView
+from llmzoo.envs.drawing import Board, BoardCell, parse_board, terminal
+from llmzoo.envs.games.sokoban.view import CELLS
+from llmzoo.envs.games.sudoku.view import grid_board
 
 CODES = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -21,8 +20,8 @@ def bare(text):
 
 
 def test_a_sudoku_has_thick_lines_around_its_boxes():
-    grids = GridPair("12..341.2143....", "122.341.2143....")
-    assert bare(terminal.render_coloured(GridView().board(grids))).split("\n") == [
+    board = grid_board("12..341.2143....", "122.341.2143....")
+    assert bare(terminal.render_coloured(board)).split("\n") == [
         "┏━━━┯━━━┳━━━┯━━━┓",
         "┃ 1 │ 2 ┃ 2 │   ┃",
         "┠───┼───╂───┼───┨",
@@ -36,7 +35,7 @@ def test_a_sudoku_has_thick_lines_around_its_boxes():
 
 
 def test_a_level_has_a_frame():
-    drawn = terminal.render_coloured(LevelView().board(["#####", "#@$.#", "#+* #", "#####"]))
+    drawn = terminal.render_coloured(parse_board("#####\n#@$.#\n#+* #\n#####", CELLS))
     assert bare(drawn).split("\n") == [
         "╭───────────────╮",
         "│               │",
@@ -45,11 +44,6 @@ def test_a_level_has_a_frame():
         "│               │",
         "╰───────────────╯",
     ]
-
-
-def test_the_way_of_a_walk_is_arrows():
-    drawn = terminal.render_coloured(PathView().after(["@.", "..", ".G"], "RDLD"))
-    assert bare(drawn).split("\n")[1:-1] == ["│ ○  ↓ │", "│ ↓  ← │", "│ @  ◇ │"]
 
 
 def test_colours_tell_cells_apart_and_end_with_their_line():
@@ -67,10 +61,8 @@ def test_colours_tell_cells_apart_and_end_with_their_line():
     frame, end, wall, floor, again, *rest = one
     assert wall == again != floor
     assert (end, rest) == ("\x1b[0m", ["\x1b[0m", frame, "\x1b[0m"])
-    grounds = {
-        codes(BoardCell("x", kind))[2] for kind in ("given", "filled", "wrong", "box", "start")
-    }
-    assert len(grounds) == 5
+    grounds = {codes(BoardCell("x", kind))[2] for kind in ("given", "filled", "wrong", "box")}
+    assert len(grounds) == 4
     assert all(line.endswith("\x1b[0m") for line in terminal.render_coloured(Board(())).split("\n"))
 
 
@@ -116,14 +108,6 @@ def test_where_colours_are_shown(is_terminal, encoding, env, takes, monkeypatch)
     for name, value in env.items():
         monkeypatch.setenv(name, value)
     assert terminal.supports_colour(Stream(is_terminal, encoding)) is takes
-
-
-def test_boards_take_their_places_in_a_text():
-    board = LevelView().board(["@"])
-    drawn = terminal.render_coloured(board)
-    seen = [BoardInText(3, 4, board), BoardInText(9, 9, board, "simulation")]
-    assert terminal.render_boards_in_text("is @ and D.", seen) == f"is {drawn} and \n{drawn}D."
-    assert terminal.render_boards_in_text("nothing", []) == "nothing"
 
 
 def test_ansi_is_coloured_where_output_is(monkeypatch, capsys):

@@ -85,8 +85,8 @@ from llmzoo.envs.building.bridge_build.tasks import REACH, BridgeTask
 from llmzoo.envs.building.orders import Orders, Reader
 from llmzoo.envs.building.site import BuildingSite, OrdersResult, SiteState, site_agents
 from llmzoo.envs.drawing import Board
+from llmzoo.envs.messages import received_messages
 from llmzoo.envs.tasks import generate_tasks
-from llmzoo.envs.text import MalformedError
 
 MOST = 30  # orders of an agent in a round
 IOU, CONNECTED, WHOLE = 0.6, 0.2, 0.2
@@ -197,24 +197,12 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
     def picture(self) -> Board:
         return self._picture(self.episode.world)
 
-    def intermediate_boards(self, text: str) -> list[Board]:
-        """The valley after each order of the answer."""
-        try:
-            given = self.read(self.episode.task, self.agent_selection, text).given
-        except MalformedError:
-            return []
-        box, world = self.episode.task.box, self.episode.world
-        return [
-            self._picture(grid)
-            for grid in blocks.intermediate_grids(box, world, [c for _, c in given])
-        ]
-
     def expert(self, agent: str) -> str:
         state = self.episode
         if self._is_informed():
             columns = [
                 x
-                for builder in self._agents(agent)
+                for builder in self.halves(agent)
                 for x in players.half_columns(state.task, builder)
             ]
             banks = state.task.west, state.task.east
@@ -222,32 +210,21 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
                 players.remaining_commands(state.task, state.world, banks, columns)
             )
         builder = self.possible_agents.index(agent)
-        return players.expert(state.task, state.world, builder, self._received_messages(agent))
+        return players.expert(
+            state.task, state.world, builder, received_messages(state.messages, agent)
+        )
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
         state = self.episode
         if len(self.possible_agents) == 1:
             return players.noisy_expert_alone(state.task, state.world, rng)
         builder = self.possible_agents.index(agent)
-        heard = self._received_messages(agent) if self.message_chars else [""]
+        heard = received_messages(state.messages, agent) if self.message_chars else [""]
         return players.noisy_expert(state.task, state.world, builder, heard, rng)
 
     def _is_informed(self) -> bool:
         """Whether the expert must know what no message tells it."""
         return not self.message_chars
-
-    def _agents(self, agent: str) -> list[int]:
-        alone = len(self.possible_agents) == 1
-        return [0, 1] if alone else [self.possible_agents.index(agent)]
-
-    def _received_messages(self, agent: str) -> list[str]:
-        """The messages of the other agent."""
-        return [
-            text
-            for round_messages in self.episode.messages
-            for builder, text in round_messages.items()
-            if builder != agent
-        ]
 
     def _visible_columns(self, task: BridgeTask, agent: str) -> range:
         """The columns that an agent sees."""

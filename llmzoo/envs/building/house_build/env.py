@@ -97,7 +97,6 @@ from llmzoo.envs.building.orders import Orders, Reader
 from llmzoo.envs.building.site import BuildingSite, OrdersResult, SiteState, site_agents
 from llmzoo.envs.drawing import Board
 from llmzoo.envs.tasks import generate_tasks
-from llmzoo.envs.text import MalformedError
 
 MOST = 40  # orders of an agent in a round
 PLACED = (WOOD, STONE, BRICK, GLASS, DOOR)
@@ -217,38 +216,16 @@ class HouseBuild(BuildingSite[HouseTask, HouseState]):
     def picture(self) -> Board:
         return self._picture(self.episode.world.grid)
 
-    def intermediate_boards(self, text: str) -> list[Board]:
-        """The house after each order of the answer, as far as there are blocks."""
-        try:
-            given = self.read(self.episode.task, self.agent_selection, text)
-        except MalformedError:
-            return []
-        state, agent = self.episode, self.agent_selection
-        box, stocks = state.task.box, {agent: state.world.stocks[agent]}
-        late = blocks.apply_orders(box, state.world.grid, {agent: given}, stocks=stocks).refused[
-            agent
-        ]
-        refused = {reason.partition(":")[0] for reason in late}
-        fills = [order for number, order in given.given if f"line {number}" not in refused]
-        return [
-            self._picture(grid) for grid in blocks.intermediate_grids(box, state.world.grid, fills)
-        ]
-
     def fingerprint(self, task: HouseTask) -> str:
         return f"{tuple(task.box)} {task.target.hex()}"
 
     def expert(self, agent: str) -> str:
         state = self.episode
-        return players.expert(state.task, state.world.grid, self._halves(agent))
+        return players.expert(state.task, state.world.grid, self.halves(agent))
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
         state = self.episode
-        return players.noisy_expert(state.task, state.world.grid, self._halves(agent), rng)
-
-    def _halves(self, agent: str) -> list[int]:
-        """The halves of each material that an agent builds."""
-        alone = len(self.possible_agents) == 1
-        return [0, 1] if alone else [self.possible_agents.index(agent)]
+        return players.noisy_expert(state.task, state.world.grid, self.halves(agent), rng)
 
     def _picture(self, grid: bytes) -> Board:
         task = self.episode.task

@@ -93,7 +93,6 @@ from llmzoo.envs.building.resource_gathering.tasks import (
 from llmzoo.envs.building.site import BuildingSite, OrdersResult, SiteState, site_agents
 from llmzoo.envs.drawing import Board, BoardCell
 from llmzoo.envs.tasks import generate_tasks
-from llmzoo.envs.text import MalformedError
 from llmzoo.errors import ConfigError
 
 MOST = 24  # orders of an agent in a round
@@ -224,22 +223,6 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
 
     def picture(self) -> Board:
         return self._picture(self.episode.world)
-
-    def intermediate_boards(self, text: str) -> list[Board]:
-        """The field after each order of the answer that can be carried out."""
-        agent = self.agent_selection
-        try:
-            given = self.read(self.episode.task, agent, text).given
-        except MalformedError:
-            return []
-        task, field, boards = self.episode.task, self.episode.world, []
-        for count in range(1, len(given) + 1):
-            after, refused = fields.execute_orders(task, field, {agent: Orders(given[:count])})
-            if len(refused[agent]) == 0 or not refused[agent][-1].startswith(
-                f"line {given[count - 1][0]}:"
-            ):
-                boards.append(self._picture(after))
-        return boards
 
     def expert(self, agent: str) -> str:
         state = self.episode

@@ -78,7 +78,6 @@ from llmzoo.envs.building.str_build import players, tasks
 from llmzoo.envs.building.str_build.tasks import WordTask
 from llmzoo.envs.drawing import Board
 from llmzoo.envs.tasks import generate_tasks
-from llmzoo.envs.text import MalformedError
 
 MOST = 64  # orders of an agent in a round
 OWN = (WOOD, STONE)  # the material of each agent
@@ -195,36 +194,19 @@ class StrBuild(BuildingSite[WordTask, bytes]):
     def picture(self) -> Board:
         return self._picture(self.episode.world)
 
-    def intermediate_boards(self, text: str) -> list[Board]:
-        """The wall after each order of the answer."""
-        try:
-            given = self.read(self.episode.task, self.agent_selection, text).given
-        except MalformedError:
-            return []
-        box, world = self.episode.task.box, self.episode.world
-        return [
-            self._picture(grid)
-            for grid in blocks.intermediate_grids(box, world, [c for _, c in given])
-        ]
-
     def fingerprint(self, task: WordTask) -> str:
         return task.text
 
     def expert(self, agent: str) -> str:
         state = self.episode
-        return players.expert(state.task, state.world, self._halves(agent), OWN)
+        return players.expert(state.task, state.world, self.halves(agent), OWN)
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
         state = self.episode
-        return players.noisy_expert(state.task, state.world, self._halves(agent), OWN, rng)
-
-    def _halves(self, agent: str) -> list[int]:
-        """The halves of the cells that an agent builds."""
-        alone = len(self.possible_agents) == 1
-        return [0, 1] if alone else [self.possible_agents.index(agent)]
+        return players.noisy_expert(state.task, state.world, self.halves(agent), OWN, rng)
 
     def _materials(self, agent: str) -> list[int]:
-        return [OWN[half] for half in self._halves(agent)]
+        return [OWN[half] for half in self.halves(agent)]
 
     def _picture(self, grid: bytes) -> Board:
         task = self.episode.task

@@ -2,7 +2,7 @@
 
 ``programs.jsonl`` holds the correct programs. ``mutants.json`` lists the mutations, single and double,
 with which a program ends on all its tests and fails at least one public and one hidden one.
-``scripts/samples/build.py`` writes both. A broken program is built when it is played.
+``scripts/samples/build.py --survey`` writes the mutations. A broken program is built when it is played.
 """
 
 from __future__ import annotations

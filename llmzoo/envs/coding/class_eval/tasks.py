@@ -70,7 +70,6 @@ def parse_record(record: Mapping[str, Any]) -> ClassTask:
     )
 
 
-# scripts/samples/build.py writes the sample
 PUBLIC_SET = PublicSet(
     hub_id="FudanSELab/ClassEval", read=parse_record, sample=Path(__file__).parent / "samples.jsonl"
 )

@@ -61,6 +61,7 @@ import random
 from typing import Any, Literal
 
 from llmzoo.envs.base import make_env_fns
+from llmzoo.envs.drawing import Board
 from llmzoo.envs.games import cells, split_view
 from llmzoo.envs.games.plan_path import players, scoring, tasks
 from llmzoo.envs.games.plan_path.tasks import PathTask, Position
@@ -75,7 +76,6 @@ class PlanPath(WalkingGame[PathTask, Position]):
 
     metadata: dict[str, Any] = {**WalkingGame.metadata, "name": "plan_path_v0"}
     terse_name = "path"
-    prompt_view = scoring.PathView()
     split_note = " Only the proposer sees G, and only the planner sees @."
 
     def __init__(
@@ -164,6 +164,9 @@ class PlanPath(WalkingGame[PathTask, Position]):
 
     def draw(self, task: PathTask, world: Position) -> str:
         return scoring.draw_grid(task, world)
+
+    def world_board(self, task: PathTask, world: Position) -> Board:
+        return scoring.grid_board(task, world)
 
     def cell_lists(self, task: PathTask, world: Position) -> str:
         walls = [

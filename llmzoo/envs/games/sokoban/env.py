@@ -89,7 +89,7 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
 
     metadata: dict[str, Any] = {**WalkingGame.metadata, "name": "sokoban_v0"}
     terse_name = "sokoban"
-    prompt_view = view.LevelView()
+    board_cells = view.CELLS
     split_note = " Only the proposer sees goals, and only the planner sees the player."
 
     def __init__(

@@ -84,7 +84,6 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
 
     metadata: dict[str, Any] = {**PlanningGame.metadata, "name": "sudoku_v0"}
     terse_name = "sudoku"
-    prompt_view = view.GridView()
 
     def __init__(
         self,
@@ -176,7 +175,7 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
         return f"{drawn}\n{givens}\n{_givens_text(world.puzzle)}"
 
     def world_board(self, task: SudokuTask, world: FilledGrid) -> Board:
-        return self.prompt_view.board(view.GridPair(world.puzzle, world.grid))
+        return view.grid_board(world.puzzle, world.grid)
 
     def format_plan(self, state: SudokuState, plan: tuple[scoring.Fill, ...]) -> str:
         size = state.task.size

@@ -87,6 +87,7 @@ from typing import Any, Literal
 
 from llmzoo.envs.argument_checks import check_choice, check_range
 from llmzoo.envs.base import Outcome, make_env_fns
+from llmzoo.envs.messages import received_messages
 from llmzoo.envs.planning.calendar import generator, natural_plan, players, prompts, scoring
 from llmzoo.envs.planning.calendar.tasks import (
     MAX_PEOPLE,
@@ -212,14 +213,16 @@ class Calendar(MessageEnv[CalendarState]):
         own_person = state.task.people[self._number(agent)]
         if self.is_message_round(state):
             return players.expert_message(own_person, self.message_chars, state.task)
-        return players.expert_proposal(own_person, self.heard(agent), state.task)
+        return players.expert_proposal(
+            own_person, received_messages(self.episode.messages, agent), state.task
+        )
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
         state = self.episode
         own_person = state.task.people[self._number(agent)]
         if self.is_message_round(state):
             return players.noisy_expert_message(own_person, self.message_chars, state.task, rng)
-        heard = self.heard(agent)
+        heard = received_messages(self.episode.messages, agent)
         if len(self.possible_agents) == 1:
             heard = [players.expert_message(p, 10_000, state.task) for p in state.task.people[1:]]
         return players.noisy_expert_proposal(own_person, heard, state.task, rng)

@@ -109,6 +109,7 @@ from typing import Any, Literal
 
 from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, make_env_fns
+from llmzoo.envs.messages import received_messages
 from llmzoo.envs.planning.message_env import MessageEnv, MessageState
 from llmzoo.envs.planning.travel import (
     generator,
@@ -236,7 +237,9 @@ class Travel(MessageEnv[TravelState]):
         if not self.rounds:
             return plans.format_plan(players.whole_plan(task), prompts.fields_for_halves(halves))
         return players.expert_plan(
-            halves[0], players.with_known_tables(task, halves[0]), self.heard(agent)
+            halves[0],
+            players.with_known_tables(task, halves[0]),
+            received_messages(self.episode.messages, agent),
         )
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
@@ -247,7 +250,9 @@ class Travel(MessageEnv[TravelState]):
         if len(halves) == 2:
             return players.noisy_expert_whole(task, rng)
         known_tables = players.with_known_tables(task, halves[0])
-        return players.noisy_expert_plan(halves[0], known_tables, self.heard(agent), rng)
+        return players.noisy_expert_plan(
+            halves[0], known_tables, received_messages(self.episode.messages, agent), rng
+        )
 
     def judge(self, state: TravelState, actions: Mapping[str, str]) -> tuple[TravelState, Outcome]:
         task = state.task

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from llmzoo.envs.text import replace_surrogates, truncate
+from llmzoo.envs.text import count_to_omit, replace_surrogates, truncate
 from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS
 from llmzoo.envs.tools.bfcl_multi_turn.apis.base import describe_function, functions_of
 
@@ -49,10 +49,10 @@ def for_agent(
             (_summary if agent == PLANNER else describe_function)(APIS[api], name) for name in named
         ]
     lines += ["", "The conversation so far:", ""]
-    shown, left_out = _last_fitting(conversation)
+    left_out = count_to_omit([entry.text for entry in conversation], MAX_DIALOGUE_CHARS)
     if left_out:
         lines += [f"({left_out} earlier entries are left out.)"]
-    lines += [f"{each.who}: {each.text}" for each in shown]
+    lines += [f"{each.who}: {each.text}" for each in conversation[left_out:]]
     lines += ["", f"Answers with calls left for this request: {left}."]
     if agent == CALLER:
         lines += [f"The planner says: {advice or '(nothing)'}"]
@@ -66,16 +66,6 @@ def _summary(api: type, name: str) -> str:
     parameters = ", ".join(function.__code__.co_varnames[1:count])
     about = (function.__doc__ or "").partition("\n\n")[0].strip()
     return f"{name}({parameters}): {' '.join(about.split())}"
-
-
-def _last_fitting(entries: Sequence[DialogueEntry]) -> tuple[Sequence[DialogueEntry], int]:
-    """The last entries that fit, and the number of those before them."""
-    room = MAX_DIALOGUE_CHARS
-    for number in range(len(entries) - 1, -1, -1):
-        room -= len(entries[number].text)
-        if room < 0:
-            return entries[number + 1 :], number + 1
-    return entries, 0
 
 
 _SHARED = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from llmzoo.envs.text import count_to_omit
 from llmzoo.envs.tools.service.conversations import STOP, AnyConversation, ConversationEntry
 from llmzoo.envs.tools.service.toolset import Side, Toolset, World
 
@@ -38,11 +39,12 @@ def for_agent(
 ) -> str:
     """The whole prompt of an agent. head: its role, rules and tools. left: the rounds of messages that are left.
     form: the answer format."""
-    shown, left_out = _last_fitting(conversation.entries_for(side))
+    entries = conversation.entries_for(side)
+    left_out = count_to_omit([entry.text for entry in entries], MAX_CONVERSATION_CHARS)
     lines = [*head, "", "The call so far:", ""]
     if left_out:
         lines += [f"({left_out} earlier entries are left out.)"]
-    lines += map(_format_entry, shown)
+    lines += map(_format_entry, entries[left_out:])
     lines += ["", f"Messages left for each side: {left}.", form, "", "Your answer:"]
     return "\n".join(lines)
 
@@ -74,15 +76,3 @@ def _format_entry(entry: ConversationEntry) -> str:
     if entry.kind == "message":
         return f"{_NAMES[entry.side]}: {entry.text}"
     return {"call": "You called: ", "result": "Result: ", "note": "Note: "}[entry.kind] + entry.text
-
-
-def _last_fitting(
-    entries: tuple[ConversationEntry, ...],
-) -> tuple[tuple[ConversationEntry, ...], int]:
-    """The last entries that fit, and the number of those before them."""
-    room = MAX_CONVERSATION_CHARS
-    for number in range(len(entries) - 1, -1, -1):
-        room -= len(entries[number].text)
-        if room < 0:
-            return entries[number + 1 :], number + 1
-    return entries, 0

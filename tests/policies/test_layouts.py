@@ -325,7 +325,8 @@ def test_a_long_completion_pads_no_others():
     completions[3][2] = list(range(64))
     row = PackedGroups(prompts, completions, torch.device("cpu"))
     cells = [
-        len(level.groups.lengths) * level.groups.width * level.completions.width for level in row.levels
+        len(level.groups.lengths) * level.groups.width * level.completions.width
+        for level in row.levels
     ]
     assert cells == [63, 8 * 8 * 8]
 

@@ -39,8 +39,8 @@ def check_trusted(run: object, saved: Mapping[str, Any], given: Mapping[str, Any
             text = value if isinstance(value, str) else json.dumps(value)
             _refuse_code(run, f"--sampler.{name}", text, text)
     address = saved.get("engine_args", {}).get("address")
-    another = given.get("engine", saved.get("engine")) != saved.get("engine")
-    if address is not None and "engine_args" not in given and not another:
+    changes_engine = given.get("engine", saved.get("engine")) != saved.get("engine")
+    if address is not None and "engine_args" not in given and not changes_engine:
         raise ConfigError(
             f"{run} names a Ray cluster, whose processes run code: {address}. "
             f"Pass {shlex.join(['--engine.address', str(address)])} to use it."

@@ -202,7 +202,7 @@ ALL_COUNT = Detail(
     "**Groups without differences.** Their advantages need not be 0, so they are trained on. "
     '`zero_variance_groups="drop"` leaves them out.',
     "learners/groups.py",
-    'if c.group.has_return_variance or config_of(c.group.agent).zero_variance_groups == "keep"',
+    'or config_of(c.group.agent).zero_variance_groups == "keep"',
 )
 
 _TREE = (EXPANSION, PAIRING, DISCOUNT, REACH)

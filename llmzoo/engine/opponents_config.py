@@ -35,11 +35,13 @@ class OpponentArgs:
     per_iteration: int = 4
 
     def __post_init__(self) -> None:
-        least = {"every": 1, "size": 0 if self.scripted else 1, "per_iteration": 1}
-        for name, low in least.items():
+        minimums = {"every": 1, "size": 0 if self.scripted else 1, "per_iteration": 1}
+        for name, minimum in minimums.items():
             count = getattr(self, name)
-            if (name, count) != ("size", None) and (type(count) is not int or count < low):
-                raise ConfigError(f"{name} must be a whole number, at least {low}, got {count!r}")
+            if (name, count) != ("size", None) and (type(count) is not int or count < minimum):
+                raise ConfigError(
+                    f"{name} must be a whole number, at least {minimum}, got {count!r}"
+                )
         if not _is_share(self.share) or self.share == 0:
             raise ConfigError(f"share must be above 0 and at most 1, got {self.share!r}")
         if self.gate is not None and not _is_share(self.gate):

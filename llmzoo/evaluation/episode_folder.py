@@ -63,7 +63,7 @@ class EpisodeFolder:
 
     @property
     def next_task(self) -> int:
-        """The number after that of the last task that earlier calls saved."""
+        """One more than the highest task number that earlier calls saved; 0 if they saved none."""
         return 1 + max((task for task, _ in self._rows), default=-1)
 
     def add(self, key: SampleKey, episode: Episode, id: str) -> None:
@@ -99,7 +99,7 @@ def open_episode_folder(
     ``resume``, none or one with other settings.
     """
     with run_folder.locked(folder, resume=resume):
-        run_folder.prepare(folder, config, resume=resume)
+        run_folder.write_or_check_config(folder, config, resume=resume)
         # a killed process may have left an incomplete last line
         files.write(folder / EPISODES_FILE, b"".join(read_lines(folder / EPISODES_FILE)))
         files.remove(folder / RESULT_FILE)

@@ -106,7 +106,7 @@ def league(
         if (out / "config.json").exists():
             _check_settings(out, config, "choose another folder")
         else:
-            run_folder.prepare(out, config, resume=False)
+            run_folder.write_or_check_config(out, config, resume=False)
         for numbers in pair_order(len(entrants)):
             for i, j in (numbers, numbers[::-1]):
                 pair = (entrants[i], entrants[j])

@@ -161,6 +161,7 @@ class _JointTree:
         ]
         forks = [fork(env) for _ in texts]
         rewards = yield [StepRequest(f, t) for f, t in zip(forks, texts, strict=True)]
+        # aligned with texts; None stands for the greedy action
         actions = [
             *joint_actions,
             *[None] * (len(texts) - len(joint_actions) - len(substitutions)),
@@ -193,8 +194,8 @@ class _JointTree:
             )
             for j in running
         ]
-        # free what is no longer needed before waiting for the children: every turn of the episode has a
-        # waiting node
+        # free memory before waiting for the children: at the end of an episode, a node of every earlier turn
+        # is waiting here
         del env, forks, texts, rewards, totals, f
         if reach is None:
             del completions, infos
@@ -268,6 +269,7 @@ class _JointTree:
         for name, amounts in _returns_by_component(
             agent, [*attempts.rewards, child_returns, *greedy_rewards]
         ).items():
+            # the child's return has a factor of gamma for its own turn; the attempts after i are turns too
             own = amounts[:count]
             later = [self.gamma ** (count - 1 - i) * amounts[count] for i in range(count)]
             returns = [reward + value for reward, value in zip(own, later, strict=True)]
@@ -373,8 +375,7 @@ class _JointTree:
         reach: float,
         counterfactual_returns: Mapping[tuple[str, str], tuple[float, ...]],
     ) -> None:
-        """Add the group of each trained agent at a node; ``returns`` and ``infos`` belong to
-        the node's forks."""
+        """Add the group of each trained agent at a node. ``returns`` and ``infos``: those of the node's forks."""
         for index, agent in enumerate(agents):
             if agent not in self.trained:
                 continue
@@ -383,6 +384,7 @@ class _JointTree:
                 [j for j, action in enumerate(joint_actions) if action[index] == i]
                 for i in range(len(completions[index]))
             ]
+            # for components that occur in no substituted action
             zero_returns = (
                 (0.0,) * len(joint_actions) if (agent, TOTAL) in counterfactual_returns else ()
             )

@@ -34,7 +34,7 @@ _FILES = (
 def check_new_folder(run: Path) -> None:
     """Raise :class:`CheckpointError` if this folder cannot hold a new run. Nothing is written.
 
-    This check runs before models are loaded; :func:`locked` and :func:`prepare` check again.
+    This check runs before models are loaded; :func:`locked` and :func:`write_or_check_config` check again.
     """
     if (run / "config.json").exists():
         raise CheckpointError(f"{run} already holds a run: resume it, or choose another folder")
@@ -105,7 +105,7 @@ def _leftovers(run: Path) -> list[Path]:
     ]
 
 
-def prepare(run: Path, config: Mapping[str, Any], *, resume: bool) -> None:
+def write_or_check_config(run: Path, config: Mapping[str, Any], *, resume: bool) -> None:
     """Write ``config.json`` of a new run, or check that a resumed run has the same settings.
 
     Only the settings in ``CHANGEABLE_ON_RESUME`` may differ. Raises :class:`CheckpointError` if a new

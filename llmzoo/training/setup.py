@@ -33,7 +33,7 @@ from llmzoo.runs.policy_loading import (
     with_max_temperature,
 )
 from llmzoo.runs.provenance import record_start
-from llmzoo.runs.run_folder import check_new_folder, locked, prepare
+from llmzoo.runs.run_folder import check_new_folder, locked, write_or_check_config
 from llmzoo.training import self_play, sharpening
 from llmzoo.training.config import FitConfig, make_config
 from llmzoo.training.engines import check_engine, open_engine
@@ -199,7 +199,7 @@ def prepare_run(
     )
     if not resume:  # create the new folder only after all checks
         ranks.on_rank_zero(lock_folder)
-    ranks.on_rank_zero(lambda: prepare(folder, asdict(config), resume=resume))
+    ranks.on_rank_zero(lambda: write_or_check_config(folder, asdict(config), resume=resume))
     ranks.on_rank_zero(lambda: record_start(folder))
     return Setup(
         folder=folder,

@@ -188,7 +188,7 @@ def test_named_parts_of_attempts_sum_to_their_returns(strategy):
     assert asked.components["team"].returns == (5.0, 5.0)
 
 
-def test_parts_of_attempts_are_discounted_and_have_greedy_and_redrawn_answers():
+def test_parts_of_attempts_are_discounted_and_have_greedy_and_counterfactual_answers():
     """Two rounds, gamma 1/2, a question of 1 each. An attempt is paid its number, and later ones count by the
     rule of returns: the parts are as the whole, which is the only part."""
     _, groups, _ = play(

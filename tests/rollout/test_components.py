@@ -51,7 +51,7 @@ def test_all_combinations_of_answers():
     assert of(found["a_0"]) == {"own": (2.0, 1.0), "team": (9.0, 4.5)}
 
 
-def test_greedy_and_redrawn_answers_have_parts_too():
+def test_greedy_and_counterfactual_answers_have_parts_too():
     """Joint answers (2, 3) and (1, 6): a_0's first answer drawn again is 1 beside 3, its second 2 beside 6."""
     found = played(
         joint_tree, Matcher(), {"a_0": "21", "b_1": "36"}, with_greedy=True, counterfactuals=1

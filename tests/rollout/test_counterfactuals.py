@@ -59,7 +59,7 @@ def test_one_redraw_is_the_next_answer_around_the_group():
     assert found["b_1"].counterfactual_returns == (11.0, 32.0, 5.0)
 
 
-def test_without_redraws_nothing_is_tried():
+def test_without_counterfactuals_nothing_is_tried():
     assert groups(ANSWERS)["a_0"].counterfactual_returns == ()
 
 

@@ -39,7 +39,7 @@ def iteration_seeds(seed: int, step: int, *, models: int, envs: int) -> Iteratio
 def seeds_for_round(seeds: Sequence[int], round: int) -> list[int]:
     """The seeds of additional rollouts for a batch, as many as its own ``seeds``.
 
-    ``round``: how often the batch was extended, this time included (:meth:`Learner.wants_more`).
+    ``round``: how often the batch was extended, this time included (:meth:`llmzoo.learners.base.Learner.wants_more`).
     """
     rng = random.Random(f"{seeds[0]}/again/{round}")
     return [rng.getrandbits(31) for _ in seeds]

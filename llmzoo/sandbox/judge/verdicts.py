@@ -67,7 +67,7 @@ def judge_stdio(
     compare: str | Checker,
     limits: Limits,
 ) -> Verdict:
-    """Judge by printed output. Each case is (standard input, expected output), and runs the program anew."""
+    """Judge by printed output. Each case is (standard input, expected output), and a new run of the program."""
 
     def is_right(stdin: str, expected: str, output: str) -> bool:
         if isinstance(compare, str):

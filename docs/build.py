@@ -23,7 +23,7 @@ from llmzoo.records import Completion, ComponentReturns, Group
 DOCS = Path(__file__).parent
 NOTE = "<!-- written by docs/build.py; edit the docstring it comes from -->\n\n"
 # the worked example of learners/index.md
-RETURNS, GREEDY, REDRAWN = (1.0, 0.0, 0.5, 0.5), 0.75, (0.75, 0.0, 0.0, 1.0)
+RETURNS, GREEDY, COUNTERFACTUAL_RETURNS = (1.0, 0.0, 0.5, 0.5), 0.75, (0.75, 0.0, 0.0, 1.0)
 COMPONENTS = {"right": (1.0, 0.0, 0.0, 0.5), "form": (0.0, 0.0, 0.5, 0.0)}
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "magrpo": [{}, {"normalize": True}, {"normalize": "components"}],
@@ -55,7 +55,7 @@ def learners_index() -> str:
         examples=_table(["learner", "trains on", "loss", "agents"], _EXAMPLES),
         returns=_numbers(RETURNS),
         greedy=GREEDY,
-        redrawn=_numbers(REDRAWN),
+        counterfactual_returns=_numbers(COUNTERFACTUAL_RETURNS),
         components=" and ".join(
             f"`{name}` {_numbers(values)}" for name, values in COMPONENTS.items()
         ),
@@ -79,7 +79,7 @@ def _worked_table() -> str:
         completions=(completion,) * len(RETURNS),
         returns=RETURNS,
         greedy=GREEDY,
-        redrawn=REDRAWN,
+        counterfactual_returns=COUNTERFACTUAL_RETURNS,
         components={name: ComponentReturns(returns=values) for name, values in COMPONENTS.items()},
     )
     head = " | ".join(f"completion {k}" for k in range(1, len(RETURNS) + 1))
@@ -202,7 +202,8 @@ uses and are passed in `trl_args`. Tests check that the losses equal TRL's.
 ## One group, scored by each learner
 
 Four completions of one prompt have the returns {returns}. The greedy completion's return is {greedy}. When this
-agent's completion is replaced by another one and the other agents' completions stay, the mean returns are {redrawn}.
+agent's completion is replaced by another one and the other agents' completions stay, the mean returns are
+{counterfactual_returns}.
 The returns are the sum of two reward components: {components}.
 
 {worked}

@@ -298,7 +298,10 @@ def count_varied_groups(
     rollout = tree(env, seed, group_size=group_size, trained=agents, **options)
     (batch,) = run_rollouts([rollout], dict.fromkeys(agents, policy))
     groups = {agent: [g for g in batch.groups if g.agent == agent] for agent in agents}
-    return {agent: (sum(g.differs for g in mine), len(mine)) for agent, mine in groups.items()}
+    return {
+        agent: (sum(g.has_return_variance for g in mine), len(mine))
+        for agent, mine in groups.items()
+    }
 
 
 def check_hostile_text(env_fn: EnvFn, texts: Iterable[str], *, max_step_s: float = 0.2) -> None:

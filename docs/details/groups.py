@@ -43,12 +43,20 @@ _SEQUENCE_MEAN = 'w_it = m_it / (N sum_t m_it)          reduction="sequence_mean
 
 
 def _credit_example(
-    name: str, expected: str, why: str, *, greedy: str = "", redrawn: str = "", options: str = ""
+    name: str,
+    expected: str,
+    why: str,
+    *,
+    greedy: str = "",
+    counterfactual_returns: str = "",
+    options: str = "",
 ) -> str:
     """Python that computes a learner's advantages for the example group of learners/index.md."""
     config = f"learner.Config({options})" if options else ""
     extra_fields = f"\n    greedy={greedy}," if greedy else ""
-    extra_fields += f"\n    redrawn={redrawn}," if redrawn else ""
+    extra_fields += (
+        f"\n    counterfactual_returns={counterfactual_returns}," if counterfactual_returns else ""
+    )
     return f"""import torch
 
 from llmzoo.learners import learner_class
@@ -194,7 +202,7 @@ ALL_COUNT = Detail(
     "**Groups without differences.** Their advantages need not be 0, so they are trained on. "
     '`zero_variance_groups="drop"` leaves them out.',
     "learners/groups.py",
-    'if c.group.differs or config_of(c.group.agent).zero_variance_groups == "keep"',
+    'or config_of(c.group.agent).zero_variance_groups == "keep"',
 )
 
 _TREE = (EXPANSION, PAIRING, DISCOUNT, REACH)
@@ -331,7 +339,7 @@ METHODS = {
                 **_RETURNS,
                 "R(y_j, others' y_k)": "return of the k-th joint action with this agent's completion replaced by its "
                 "j-th one, where j wraps around the group (scalar)",
-                "M": "`redraws`, or K-1",
+                "M": "`counterfactuals`, or K-1",
             },
         ),
         loss=PLAIN_LOSS,
@@ -339,14 +347,14 @@ METHODS = {
             "ccpo",
             "[0.25, 0.0, 0.5, -0.5]",
             "each return minus the mean return with another completion in its place",
-            redrawn="(0.75, 0.0, 0.0, 1.0)",
+            counterfactual_returns="(0.75, 0.0, 0.0, 1.0)",
         ),
         details=(
             Detail(
                 "**Replacements** are the group's other completions, which were sampled from the same "
                 "policy for the same prompt. No further completions are sampled at the node.",
                 "rollout/trees.py",
-                "for step in range(1, self.redraws.get(agent, 0) + 1)",
+                "for step in range(1, self.counterfactuals.get(agent, 0) + 1)",
             ),
             Detail(
                 "**Play after a replacement** continues with one sampled completion per turn, as after "
@@ -358,7 +366,7 @@ METHODS = {
                 "**Transformed returns.** The functions in `rewards` also apply to the returns of "
                 "replacements.",
                 "learners/returns.py",
-                "return [replace(g, redrawn=tuple(next(shaped).tolist())) if g.redrawn else g for g in changed]",
+                "replace(g, counterfactual_returns=tuple(next(shaped).tolist()))",
             ),
             CCPO_EQUAL_RETURNS,
             *_TREE,

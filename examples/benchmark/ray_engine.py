@@ -41,11 +41,11 @@ from llmzoo.engine.ray.cluster import import_ray, start_local_cluster
 
 import_ray()
 from llmzoo.engine.ray.engine import ray_engine  # noqa: E402
-from llmzoo.engine.ray.plan import Plan  # noqa: E402
+from llmzoo.engine.ray.run_spec import RunSpec  # noqa: E402
 
 ENVS = 16
 STEPS = 10_000  # of the run that these are iterations of
-PLAN = Plan(
+PLAN = RunSpec(
     learner="at_grpo",
     learner_args={},
     env="plan_path_v0",

@@ -77,7 +77,7 @@ def measured(form: str, model: Any, *, tasks: int, group_size: int) -> dict[str,
         "success": statistics.mean(ending.success for ending in endings),
         "return": {a: statistics.mean(e.totals[a] for e in endings) for a in agents},
         "differ": {
-            a: statistics.mean(g.differs for g in groups if g.agent == a)
+            a: statistics.mean(g.has_return_variance for g in groups if g.agent == a)
             for a in sorted({g.agent for g in groups})
         },
         "spread": {

@@ -54,12 +54,15 @@ def run(argv: Sequence[str]) -> int:
     if options.tasks == "all":
         all_tasks_env = registry.make(options.env, **env_args, split="all")
         count_tasks(all_tasks_env, options.env, "all", 0, numbered=True)
-    with redirect_stdout_to_stderr(), show_progress("episodes", None, quiet=options.quiet) as ended:
+    with (
+        redirect_stdout_to_stderr(),
+        show_progress("episodes", None, quiet=options.quiet) as on_episode_end,
+    ):
         result = validate(
             options.env,
             env_args=env_args,
             tasks=None if options.tasks == "all" else options.tasks,
-            ended=ended,
+            on_episode_end=on_episode_end,
         )
     if options.json:
         print_json(asdict(result))

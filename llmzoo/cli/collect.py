@@ -127,7 +127,7 @@ def _play_episodes(
     """The episodes, and what ended them before all were played: Ctrl-C, or a dead endpoint."""
     total = options.tasks * options.repeats if isinstance(options.tasks, int) else None
     episodes: list[Episode] = []
-    with show_progress("episodes", total, quiet=options.quiet) as ended:
+    with show_progress("episodes", total, quiet=options.quiet) as on_episode_end:
         parts = collect_chunks(
             env,
             agent_policies,
@@ -138,7 +138,7 @@ def _play_episodes(
             greedy=options.greedy,
             env_args=env_args,
             concurrency=options.concurrency,
-            ended=ended,
+            on_episode_end=on_episode_end,
         )
         try:
             for part in parts:

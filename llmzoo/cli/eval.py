@@ -67,7 +67,10 @@ def run(argv: Sequence[str]) -> None:
         raise ConfigError("--resume continues the evaluation in --out: give both")
     total = options.tasks * options.samples if isinstance(options.tasks, int) else None
     quiet = options.quiet or not ranks.is_first_process()
-    with redirect_stdout_to_stderr(), show_progress("episodes", total, quiet=quiet) as ended:
+    with (
+        redirect_stdout_to_stderr(),
+        show_progress("episodes", total, quiet=quiet) as on_episode_end,
+    ):
         evaluation = evaluate(
             env,
             agent_policies,
@@ -80,7 +83,7 @@ def run(argv: Sequence[str]) -> None:
             out=options.out,
             resume=options.resume,
             concurrency=options.concurrency,
-            ended=ended,
+            on_episode_end=on_episode_end,
         )
     name = format_policy_names(
         policy_names([*agent_policies], options.policy, agent_args), agent_policies

@@ -84,7 +84,10 @@ def run(argv: Sequence[str]) -> None:
     except ModuleNotFoundError as error:
         raise MissingExtraError("llmzoo eval league", "train", error.name) from error
     total = len(names) * (len(names) - 1) * options.deals
-    with redirect_stdout_to_stderr(), show_progress("games", total, quiet=options.quiet) as ended:
+    with (
+        redirect_stdout_to_stderr(),
+        show_progress("games", total, quiet=options.quiet) as on_game_end,
+    ):
         result = league(
             env,
             names,
@@ -96,7 +99,7 @@ def run(argv: Sequence[str]) -> None:
             env_args=env_args,
             snapshots=options.snapshots,
             concurrency=options.concurrency,
-            ended=ended,
+            on_game_end=on_game_end,
             **settings,
         )
     files.write(out / "table.md", to_markdown(result))

@@ -102,7 +102,7 @@ def run(argv: Sequence[str]) -> None:
                 )
             config = _record_config(options, agents)
             with open_episode_folder(
-                Path(options.out), config, resume=options.resume, replayed=False
+                Path(options.out), config, resume=options.resume, replay_interrupted=False
             ) as kept:
                 episodes = PolicyGateway(
                     agent_policies,

@@ -1,4 +1,4 @@
-"""What the training loop asks of an engine, and what both exchange in an iteration."""
+"""The interface of engines to the training loop, and the data that both exchange in an iteration."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ def iteration_seeds(seed: int, step: int, *, models: int, envs: int) -> Iteratio
 
 
 def seeds_for_round(seeds: Sequence[int], round: int) -> list[int]:
-    """Seeds of the further episodes that a learner wants in a batch of ``seeds``; rounds count from 1."""
+    """The seeds of additional rollouts for a batch, as many as its own ``seeds``.
+
+    ``round``: how often the batch was extended, this time included (:meth:`llmzoo.learners.base.Learner.wants_more`).
+    """
     rng = random.Random(f"{seeds[0]}/again/{round}")
     return [rng.getrandbits(31) for _ in seeds]
 
@@ -59,7 +62,8 @@ class Engine(Protocol):
     """Computes rollouts and updates.
 
     ``policies``: those that learn, by name. ``agent_policies``: the policy of every agent. ``trained_agents``: the
-    agents that learn. ``samplers``: of policies that do not sample themselves.
+    agents that learn. ``samplers``: of the policies that
+    do not sample with their own model.
     """
 
     policies: dict[str, TransformersPolicy]
@@ -75,7 +79,7 @@ class Engine(Protocol):
         *,
         last: bool,
     ) -> Iteration:
-        """Play a batch and learn from it. ``draw(n)`` gives the seeds of iteration n.
+        """Play a batch and learn from it. ``seeds_for(n)`` gives the seeds of iteration n.
 
         ``last``: no iteration follows.
         """

@@ -16,11 +16,12 @@ CurriculumKind = Literal["none", "uniform", "learnability", "threshold"]
 class CurriculumArgs:
     """Options of the curriculum.
 
-    tasks: how many tasks of the training split are played, from number 0 on; None: all of a finite list.
-    window: results of a task that count, the newest ones.
-    first: results before a task's own success counts; until then it counts as 1/2.
-    share: of the episodes whose task is drawn by success; the others are drawn uniformly.
-    low, high: the band of success in which ``threshold`` draws.
+    tasks: the number of tasks of the training split that are played, from number 0 on. None: all of a finite
+        list.
+    window: a task's success rate is the mean of this many newest results.
+    first: a task with fewer results counts as solved half of the time.
+    share: the share of episodes whose task is sampled by success rate. The others sample uniformly.
+    low, high: ``threshold`` samples tasks whose success rate is in this range.
     """
 
     tasks: int | None = None
@@ -36,7 +37,7 @@ class CurriculumArgs:
             if (name, count) != ("tasks", None) and (type(count) is not int or count < 1):
                 raise ConfigError(f"{name} must be a whole number, at least 1, got {count!r}")
         if self.first > self.window:
-            raise ConfigError(f"first is at most window ({self.window}), got {self.first}")
+            raise ConfigError(f"first must be at most window ({self.window}), got {self.first}")
         for name in ("share", "low", "high"):
             value = getattr(self, name)
             if type(value) not in (int, float) or not 0.0 <= value <= 1.0:
@@ -45,8 +46,8 @@ class CurriculumArgs:
             raise ConfigError(f"low must be at most high, got {self.low} and {self.high}")
 
 
-# the options that each choice reads
-_OPTIONS_OF_KIND: dict[str, set[str]] = {
+# the options that each kind of curriculum uses
+_OPTIONS_BY_KIND: dict[str, set[str]] = {
     "uniform": {"tasks", "window", "first"},
     "learnability": {"tasks", "window", "first", "share"},
     "threshold": {f.name for f in fields(CurriculumArgs)},
@@ -61,10 +62,10 @@ def curriculum_args(kind: str, args: Mapping[str, Any]) -> CurriculumArgs | None
         )
     if kind == "none":
         if args:
-            raise ConfigError("curriculum_args mean nothing with curriculum='none'")
+            raise ConfigError("curriculum_args have no effect with curriculum='none'")
         return None
     check_names("option of the curriculum", args, [f.name for f in fields(CurriculumArgs)])
     for name in args:
-        if name not in _OPTIONS_OF_KIND[kind]:
+        if name not in _OPTIONS_BY_KIND[kind]:
             raise ConfigError(f"{name} has no effect with curriculum={kind!r}: leave it out")
     return CurriculumArgs(**args)

@@ -30,12 +30,12 @@ from llmzoo.rollout.stepping import RolloutClock
 class LocalEngine:
     """Plays batches and hands them to the learner's updater.
 
-    ``policies``: those that learn, by name. ``agent_policies``: the policy of every agent, learning or not.
+    ``policies``: the learning policies, by name. ``agent_policies``: the policy of every agent, learning or not.
     ``total_steps``: iterations of the whole run, for the learning-rate schedule. ``cohorts``,
     ``workers``: see :func:`llmzoo.rollout.scheduler.run_rollouts`. ``opponents``: None for self-play.
     ``curriculum``: None if the environment samples its own tasks.
 
-    Where a model is on the CPU, the process keeps memory that tensors have freed
+    If a model is on the CPU, the process keeps memory that tensors have freed
     (:func:`llmzoo.engine.setup.keep_freed_memory`).
     """
 
@@ -70,8 +70,8 @@ class LocalEngine:
         self.clock = RolloutClock()  # of the last batch that was collected
         self.opponents = opponents
         self.curriculum = curriculum
-        # besides the updater, these keep state across batches
-        self._trackers = [each for each in (opponents, curriculum) if each is not None]
+        # these have state across batches, as the updater does
+        self._stateful = [each for each in (opponents, curriculum) if each is not None]
 
     def iterate(
         self,
@@ -84,15 +84,15 @@ class LocalEngine:
         """Play a batch and learn from it. ``seeds_for(n)`` returns the seeds of iteration n."""
         self.reseed(self.agent_policies, seeds_for(step).noise)
         torch.manual_seed(seeds_for(step).update)
-        for tracker in self._trackers:
-            tracker.begin(step, seeds_for(step).update)
+        for component in self._stateful:
+            component.start_iteration(step, seeds_for(step).update)
         before = sum(policy.tokens_sampled for policy in self.policies.values())
         started = time.monotonic()
         batch = self.collect(env_fn, seeds_for(step).seeds)
         update_started = time.monotonic()
         metrics = self.update(batch, seed=step)
-        for tracker in self._trackers:
-            metrics |= tracker.record(batch)
+        for component in self._stateful:
+            metrics |= component.record_results(batch)
         tokens = sum(policy.tokens_sampled for policy in self.policies.values()) - before
         counts = ranks.all_reduce_sum(
             {"tokens": tokens, "answers": self.clock.answers, "steps": self.clock.steps}
@@ -111,27 +111,27 @@ class LocalEngine:
     def collect(self, env_fn: Callable[[], AECEnv], seeds: Sequence[int]) -> Batch:
         """Play one rollout per seed, then further rounds as long as the learner wants more."""
         self.clock = RolloutClock()
-        players = self.updater.players()
+        rollout_policies = self.updater.rollout_policies()
         if self.opponents is not None:
-            players = self.opponents.with_opponents(players)
-        return self.play(env_fn, seeds, players, self.clock)
+            rollout_policies = self.opponents.with_opponents(rollout_policies)
+        return self.play(env_fn, seeds, rollout_policies, self.clock)
 
     def play(
         self,
         env_fn: Callable[[], AECEnv],
         seeds: Sequence[int],
-        players: Mapping[str, Policy],
+        rollout_policies: Mapping[str, Policy],
         clock: RolloutClock,
         stop: Event | None = None,
     ) -> Batch:
-        """Like :meth:`collect`, with the given players; adds to ``clock``."""
-        batch = self._play_round(env_fn, seeds, players, clock, stop)
+        """Like :meth:`collect`, with these policies. Adds to ``clock``. ``stop``: see ``run_rollouts``."""
+        batch = self._play_round(env_fn, seeds, rollout_policies, clock, stop)
         rounds = 0
         while self.learner.wants_more(batch, rounds):
             rounds += 1
             more_seeds = seeds_for_round(seeds, rounds)
             batch = Batch.concatenate(
-                [batch, self._play_round(env_fn, more_seeds, players, clock, stop)]
+                [batch, self._play_round(env_fn, more_seeds, rollout_policies, clock, stop)]
             )
         return batch
 
@@ -139,14 +139,16 @@ class LocalEngine:
         self,
         env_fn: Callable[[], AECEnv],
         seeds: Sequence[int],
-        players: Mapping[str, Policy],
+        rollout_policies: Mapping[str, Policy],
         clock: RolloutClock,
         stop: Event | None,
     ) -> Batch:
-        """One rollout from each seed; each rank plays its share and gets the whole batch."""
+        """Play one rollout from each seed. Each rank plays its share, and all ranks return the whole batch."""
         keys = rollout_keys(seeds)
         own_indices = ranks.shard_range(len(seeds))
-        sampling = [policy.model for policy in distinct_models(players) if policy.sampler is None]
+        sampling = [
+            policy.model for policy in distinct_models(rollout_policies) if policy.sampler is None
+        ]
         self.learner.plan.skip(seeds[: own_indices.start])
         with gather_weights(sampling):
             own_batch = play_rollouts(
@@ -155,7 +157,7 @@ class LocalEngine:
                 env_fn,
                 [seeds[i] for i in own_indices],
                 [keys[i] for i in own_indices],
-                players,
+                rollout_policies,
                 clock=clock,
                 stop=stop,
                 opponents=self.opponents,
@@ -190,16 +192,16 @@ class LocalEngine:
         for name, policy in self.policies.items():
             policy.save(folder / name)
         self.updater.save(folder)
-        for tracker in self._trackers:
-            tracker.save(folder)
+        for component in self._stateful:
+            component.save(folder)
 
     def load(self, folder: Path) -> None:
         """Load what :meth:`save` wrote."""
         for name, policy in self.policies.items():
             policy.load_weights(folder / name)
         self.updater.load(folder)
-        for tracker in self._trackers:
-            tracker.load(folder)
+        for component in self._stateful:
+            component.load(folder)
         self._sync_samplers()
 
     def _sync_samplers(self) -> None:
@@ -213,7 +215,7 @@ def play_rollouts(
     env_fn: Callable[[], AECEnv],
     seeds: Sequence[int],
     keys: Sequence[RolloutKey],
-    players: Mapping[str, Policy],
+    rollout_policies: Mapping[str, Policy],
     *,
     cohorts: int,
     workers: int,
@@ -224,21 +226,21 @@ def play_rollouts(
 ) -> Batch:
     """Play one of the learner's rollouts from each seed, all at once.
 
-    ``keys``: those that :func:`llmzoo.rollout.scheduler.rollout_keys` gives for all seeds of the
-    batch, so that a part of a batch is played as it would be in the whole. ``trained_agents``: the agents
-    that learn; with ``opponents``, only one of them learns in an episode that has an opponent.
-    ``curriculum`` draws the tasks. The other arguments: see :func:`llmzoo.rollout.scheduler.run_rollouts`.
+    ``keys``: the keys of these seeds among those that :func:`llmzoo.rollout.scheduler.rollout_keys` gives for
+    the whole batch. So a part of a batch is played exactly as within the whole batch. ``trained_agents``: the
+    agents that learn. With ``opponents``, only one of them learns in an episode that has an opponent.
+    ``curriculum`` samples the tasks. The other arguments: see :func:`llmzoo.rollout.scheduler.run_rollouts`.
     """
     envs = [env_fn() for _ in seeds]
     for env, seed in zip(envs, seeds, strict=True):
-        env.reset(seed=seed, options=curriculum.options(seed) if curriculum else None)
+        env.reset(seed=seed, options=curriculum.reset_options(seed) if curriculum else None)
     learning_agents = [
         opponents.trained_agents(seed, trained_agents) if opponents else trained_agents
         for seed in seeds
     ]
     batches = run_rollouts(
         [learner.plan.rollout(*each) for each in zip(envs, seeds, learning_agents, strict=True)],
-        players,
+        rollout_policies,
         keys=keys,
         early=has_slow_steps(envs),
         cohorts=cohorts,

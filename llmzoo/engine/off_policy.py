@@ -35,26 +35,27 @@ class _PlayedBatch:
 
 
 def check_importance_ratio(learner: Learner) -> None:
-    """Refuse a learner that cannot learn from completions sampled with older weights."""
+    """Raise :class:`ConfigError` for a learner that cannot learn from completions of older weights."""
     config = learner.config
     uses_ratio = isinstance(config, SurrogateConfig) and (config.clip or config.importance_cap)
     if not uses_ratio:
         raise ConfigError(
-            "max_off_policy_steps above 0 trains on completions of older weights, which needs the ratio: choose "
-            "a learner by policy gradient and set its clip, such as 0.2, or its importance_cap"
+            "max_off_policy_steps above 0 trains on completions of older weights, which needs an importance "
+            "ratio: choose a policy-gradient learner and set its clip, such as 0.2, or its importance_cap"
         )
 
 
 class OffPolicyEngine(LocalEngine):
-    """Plays each batch with a copy of the weights while it learns from the batch before.
+    """Plays each batch with a copy of the weights while it trains on the previous batch.
 
-    With weights W_t after t updates, batch t + 1 is played with W_t during the update from W_t to
-    W_{t+1}, and is learned from by W_{t+1}. So it is exactly one update old. Batch 0 is played with
-    W_0. The surrogate's ratio is to the log-probabilities as sampled, so clipping or truncating it
-    corrects for the update between; a learner without the ratio is refused.
+    W_t are the weights after t updates. The update from W_t to W_{t+1} trains on batch t. Meanwhile batch
+    t + 1 is played with W_t. The next update, which starts from W_{t+1}, trains on it, so the batch is
+    exactly one update old. Batch 0 is played with W_0. The importance ratio of the surrogate loss uses the
+    log-probabilities at sampling time, so clipping or truncating the ratio corrects for the update in
+    between. A learner without the ratio is rejected.
 
-    A checkpoint holds the weights that play, but not the batch in flight: a resumed run plays it
-    again. The result does not depend on whether playing or learning ends first.
+    A checkpoint contains the weights of the copy, but not the batch that is being played: a resumed run
+    plays it again. The result does not depend on whether playing or training ends first.
     """
 
     def __init__(
@@ -71,15 +72,18 @@ class OffPolicyEngine(LocalEngine):
             )
         check_importance_ratio(learner)
         super().__init__(learner, policies, agent_policies, **options)
-        if dict(self.updater.players()) != self.agent_policies:
+        if dict(self.updater.rollout_policies()) != self.agent_policies:
             raise ConfigError(
                 "max_off_policy_steps must be 0: this learner does not play with the policies it trains"
             )
-        self.players = copy_for_rollouts(
+        self.rollout_policies = copy_for_rollouts(
             self.policies, self.agent_policies
         )  # the policy that plays each agent
-        own = {id(policy): self.players[agent] for agent, policy in self.agent_policies.items()}
-        self._copies: dict[str, Any] = {n: own[id(p)] for n, p in self.policies.items()}
+        copy_by_policy = {
+            id(policy): self.rollout_policies[agent]
+            for agent, policy in self.agent_policies.items()
+        }
+        self._copies: dict[str, Any] = {n: copy_by_policy[id(p)] for n, p in self.policies.items()}
         self._next: _PlayedBatch | None = None
 
     def iterate(
@@ -90,7 +94,7 @@ class OffPolicyEngine(LocalEngine):
         *,
         last: bool,
     ) -> Iteration:
-        """Learn from batch ``step`` and meanwhile play the next one, unless this is the ``last``."""
+        """Train on batch ``step``, and meanwhile play the next batch unless this is the ``last``."""
         current = self._next or self._play_copies(env_fn, seeds_for(step))
         self._next = None
         Snapshot.from_policies(self.policies).copy_into(self._copies)
@@ -123,8 +127,8 @@ class OffPolicyEngine(LocalEngine):
         )
 
     def tokens_sampled(self) -> int:
-        """By the copies, so far."""
-        return sum(copied.tokens_sampled for copied in self._copies.values())
+        """The number of tokens that the copies have sampled so far."""
+        return sum(copy.tokens_sampled for copy in self._copies.values())
 
     def save(self, folder: Path) -> None:
         super().save(folder)
@@ -138,8 +142,8 @@ class OffPolicyEngine(LocalEngine):
     def _play_copies(
         self, env_fn: Callable[[], AECEnv], seeds: IterationSeeds, stop: Event | None = None
     ) -> _PlayedBatch:
-        self.reseed(self.players, seeds.noise)
+        self.reseed(self.rollout_policies, seeds.noise)
         clock, started, before = RolloutClock(), time.monotonic(), self.tokens_sampled()
-        batch = self.play(env_fn, seeds.seeds, self.players, clock, stop)
+        batch = self.play(env_fn, seeds.seeds, self.rollout_policies, clock, stop)
         tokens = self.tokens_sampled() - before
         return _PlayedBatch(batch, clock, tokens, time.monotonic() - started)

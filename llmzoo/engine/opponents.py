@@ -1,12 +1,12 @@
-"""Opponents: earlier copies of the policies that learn, and scripted players, across the table.
+"""A pool of opponents: frozen copies of the learning policies, and scripted policies.
 
-In self-play one set of weights plays every agent, and each update changes the opponent too. Policies
-then chase each other in circles, or collapse. A pool of frozen opponents gives them something to hold on to
-(Lanctot et al., 2017, arXiv 1711.00832; Vinyals et al., 2019; Heinrich et al., 2015, fictitious
-self-play).
+In self-play one set of weights plays every agent, so each update changes the opponent too. Policies can then
+cycle or collapse. A pool of frozen opponents makes training more stable (Lanctot et al., 2017,
+arXiv 1711.00832; Vinyals et al., 2019; Heinrich et al., 2015, fictitious self-play).
 
-In an episode against an opponent one agent learns, drawn by the episode's seed, and the opponent plays the
-others. Its completions are recorded without tokens, like those of scripted players, so no learner trains on them.
+In an episode against an opponent, one agent learns, which the episode's seed selects, and the opponent plays
+the others. Its completions are recorded without tokens, like those of scripted policies, so no learner trains
+on them.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from llmzoo.policies.base import Policy, PolicyRequest, RoutedPolicy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Completion
 
-PRIORITY_EXPONENT = 2  # of prioritized draws: (1 - win rate) to this power, as AlphaStar's f_hard
-RECENCY_DECAY = 0.7  # how much less each older copy is drawn
+PRIORITY_EXPONENT = 2  # prioritized: the weight is (1 - win rate) to this power, AlphaStar's f_hard
+RECENCY_DECAY = 0.7  # recency: the weight of a copy relative to the next newer one
 
 
 @dataclass(slots=True)
 class MatchRecord:
-    """Games of the learner against a member of the pool; draws count half."""
+    """Results of the learner against a member of the pool; a drawn game counts as half a win."""
 
     games: int = 0
     won: float = 0.0
 
     @property
     def win_rate(self) -> float:
-        """With one game won and one lost before the first."""
+        """The share of games won, with one win and one loss added."""
         return (self.won + 1.0) / (self.games + 2.0)
 
 
 class Opponents:
-    """The pool of a run: its members, what the learner won against each, and who plays where.
+    """The pool of a run: its members, the results against each, and the matchup of each episode.
 
-    Copies are folders of ``folder``, one for each iteration, with a model folder for each policy. A
-    checkpoint holds the names of the members and their records.
+    ``folder``: contains a folder for each copy, named after its iteration, with a model folder for each
+    policy. A checkpoint contains the names of the members and the results against them.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Opponents:
         folder: Path,
     ):
         by_policy = {id(policy): name for name, policy in policies.items()}
-        self.draw, self.args, self.folder = sampling, args, folder
+        self.sampling, self.args, self.folder = sampling, args, folder
         self.policies = dict(policies)
         self.names = {a: by_policy[id(p)] for a, p in agent_policies.items() if id(p) in by_policy}
         if len(self.names) < 2:
@@ -67,55 +67,64 @@ class Opponents:
             )
         self.records: dict[str, MatchRecord] = {name: MatchRecord() for name in args.scripted}
         self._scripted: dict[str, Policy] = {name: load(name) for name in args.scripted}
-        self._places: list[dict[str, TransformersPolicy]] = []  # frozen copies, filled as needed
-        self._drawn: list[str] = []  # members of this iteration
-        self._loaded: dict[str, int] = {}  # member -> place
-        self._rng_prefix = ""  # of this iteration's chance
+        self._slots: list[
+            dict[str, TransformersPolicy]
+        ] = []  # models in memory, each with the weights of one copy
+        self._sampled_members: list[str] = []  # opponents in this iteration, with repetitions
+        self._slot_by_member: dict[str, int] = {}  # index into _slots
+        self._rng_prefix = ""  # seeds the sampling of this iteration
 
     @property
     def copies(self) -> list[str]:
-        """The members that are copies, from the oldest on."""
+        """The members that are copies, oldest first."""
         return [name for name in self.records if name not in self._scripted]
 
-    def begin(self, step: int, seed: int) -> None:
-        """Copy the learner if it is time, and draw the opponents of iteration ``step``; ``seed``: its own."""
+    def start_iteration(self, step: int, seed: int) -> None:
+        """Add a copy to the pool if it is due, and sample the opponents of iteration ``step``.
+
+        ``seed``: that of the iteration.
+        """
         self._rng_prefix = f"opponents/{seed}"
         if step % self.args.every == 0 and self._passes_gate():
             self._add_copy(f"{step:06d}")
         rng = random.Random(self._rng_prefix)
         names = list(self.records)
-        weights = [self._weight(name) for name in names]
-        self._drawn = rng.choices(names, weights, k=self.args.per_iteration)
-        self._load([n for n in dict.fromkeys(self._drawn) if n not in self._scripted])
+        weights = [self._sampling_weight(name) for name in names]
+        self._sampled_members = rng.choices(names, weights, k=self.args.per_iteration)
+        self._load_copies(
+            [n for n in dict.fromkeys(self._sampled_members) if n not in self._scripted]
+        )
 
     def matchup(self, seed: int) -> tuple[str, str] | None:
-        """The agent that learns in the episode of ``seed``, and the opponent; None: self-play."""
+        """The learning agent and the opponent in the episode with this seed; None for self-play."""
         rng = random.Random(f"{self._rng_prefix}/{seed}")
         if rng.random() >= self.args.share:
             return None
-        return rng.choice(list(self.names)), rng.choice(self._drawn)
+        return rng.choice(list(self.names)), rng.choice(self._sampled_members)
 
     def trained_agents(self, seed: int, agents: Collection[str]) -> Collection[str]:
-        """Those of ``agents`` that learn in the episode of ``seed``."""
+        """Those of ``agents`` that learn in the episode with this seed."""
         matchup = self.matchup(seed)
         return agents if matchup is None else [matchup[0]]
 
-    def with_opponents(self, players: Mapping[str, Policy]) -> dict[str, Policy]:
-        """The players of all agents, with opponents in the episodes that have one."""
+    def with_opponents(self, rollout_policies: Mapping[str, Policy]) -> dict[str, Policy]:
+        """The policies of all agents, with the opponent's policy in the episodes that have one."""
         routers: dict[int, Policy] = {}
-        policies = dict(players)
+        policies = dict(rollout_policies)
         for agent in self.names:
-            player = players[agent]
-            policies[agent] = routers.setdefault(id(player), OpponentRouter(player, self))
+            member_policy = rollout_policies[agent]
+            policies[agent] = routers.setdefault(
+                id(member_policy), OpponentRouter(member_policy, self)
+            )
         return policies
 
-    def player(self, member: str, agent: str) -> Policy:
-        """Who plays ``agent`` for a member that was drawn for this iteration."""
+    def member_policy(self, member: str, agent: str) -> Policy:
+        """The policy of ``agent`` for a member that was sampled for this iteration."""
         if member in self._scripted:
             return self._scripted[member]
-        return self._places[self._loaded[member]][self.names[agent]]
+        return self._slots[self._slot_by_member[member]][self.names[agent]]
 
-    def record(self, batch: Batch) -> dict[str, float]:
+    def record_results(self, batch: Batch) -> dict[str, float]:
         """Count the games of a batch; returns metrics."""
         games, wins = 0, 0.0
         for ending in batch.endings:
@@ -163,40 +172,42 @@ class Opponents:
             files.remove(final)
             partial.rename(final)
         ranks.barrier()
-        self._loaded.pop(name, None)
+        self._slot_by_member.pop(name, None)
         self.records[name] = MatchRecord()
         if self.args.size is not None:
             for old in self.copies[::-1][self.args.size :]:
                 del self.records[old]  # its folder stays, for checkpoints before this one
 
-    def _weight(self, name: str) -> float:
+    def _sampling_weight(self, name: str) -> float:
         copies = self.copies
-        if name in self._scripted or self.draw in ("uniform", "fictitious"):
+        if name in self._scripted or self.sampling in ("uniform", "fictitious"):
             return 1.0
-        if self.draw == "prioritized":
+        if self.sampling == "prioritized":
             return (1.0 - self.records[name].win_rate) ** PRIORITY_EXPONENT
         age = len(copies) - 1 - copies.index(name)
-        return RECENCY_DECAY**age if self.draw == "recency" else float(age == 0)
+        return RECENCY_DECAY**age if self.sampling == "recency" else float(age == 0)
 
-    def _load(self, members: Sequence[str]) -> None:
-        """Put each member into a place, those that are there already first."""
-        used_slots = {self._loaded[name] for name in members if name in self._loaded}
+    def _load_copies(self, members: Sequence[str]) -> None:
+        """Load the weights of each copy into a slot, unless a slot has them already."""
+        used_slots = {
+            self._slot_by_member[name] for name in members if name in self._slot_by_member
+        }
         for name in members:
-            if name in self._loaded:
+            if name in self._slot_by_member:
                 continue
-            slot = next((i for i in range(len(self._places)) if i not in used_slots), None)
+            slot = next((i for i in range(len(self._slots)) if i not in used_slots), None)
             if slot is None:
-                slot = len(self._places)
-                self._places.append({n: p.frozen_copy() for n, p in self.policies.items()})
-            self._loaded = {n: i for n, i in self._loaded.items() if i != slot}
-            for policy, model in self._places[slot].items():
+                slot = len(self._slots)
+                self._slots.append({n: p.frozen_copy() for n, p in self.policies.items()})
+            self._slot_by_member = {n: i for n, i in self._slot_by_member.items() if i != slot}
+            for policy, model in self._slots[slot].items():
                 model.load_weights(self.folder / name / policy)
-            self._loaded[name] = slot
+            self._slot_by_member[name] = slot
             used_slots.add(slot)
 
 
 class OpponentRouter(RoutedPolicy):
-    """A learning policy for its agents, with an opponent in its place where the episode has one."""
+    """Routes a request to the learning policy, or to the opponent of the episode."""
 
     def __init__(self, learner: Policy, opponents: Opponents):
         self.learner, self.opponents = learner, opponents
@@ -206,7 +217,7 @@ class OpponentRouter(RoutedPolicy):
         matchup = self.opponents.matchup(request.seed)
         if matchup is None or matchup[0] == request.agent:
             return self.learner
-        return self.opponents.player(matchup[1], request.agent)
+        return self.opponents.member_policy(matchup[1], request.agent)
 
     def process_completions(
         self, policy: Policy, completions: list[Completion]
@@ -215,7 +226,7 @@ class OpponentRouter(RoutedPolicy):
 
 
 def _without_tokens(completion: Completion) -> Completion:
-    """No learner trains on an opponent's completions."""
+    """The completion without tokens, so that no learner trains on it."""
     return Completion(
         text=completion.text, truncated=completion.truncated, refused=completion.refused
     )

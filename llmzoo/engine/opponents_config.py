@@ -17,13 +17,14 @@ OpponentSampling = Literal["self", "latest", "uniform", "recency", "prioritized"
 class OpponentArgs:
     """Options of the pool of opponents.
 
-    every: iterations between copies; the first is of the weights at the start.
-    size: copies that are in the pool, the newest ones; None: all; 0: none, so that scripted players play alone.
-        ``fictitious`` keeps all.
-    share: of the episodes that are played against an opponent; the others are self-play.
-    scripted: players that are in the pool from the start, such as ``noisy_expert``.
-    gate: copy only if the win rate against the newest copy is at least this; None: always.
-    per_iteration: opponents in one iteration. Each is a model in memory, and samples by itself.
+    every: iterations between copies. The first copy has the weights at the start.
+    size: the maximum number of copies in the pool; the oldest are dropped. None: no limit. 0: only scripted
+        policies. ``fictitious`` keeps all copies.
+    share: the share of episodes that are played against an opponent. The others are self-play.
+    scripted: policies that are in the pool from the start, such as ``noisy_expert``.
+    gate: add a copy only if the win rate against the newest copy is at least this. None: always.
+    per_iteration: the number of opponents sampled for an iteration. Each needs its own model in memory, and
+        its own sampling calls.
     """
 
     every: int = 5
@@ -34,17 +35,19 @@ class OpponentArgs:
     per_iteration: int = 4
 
     def __post_init__(self) -> None:
-        least = {"every": 1, "size": 0 if self.scripted else 1, "per_iteration": 1}
-        for name, low in least.items():
+        minimums = {"every": 1, "size": 0 if self.scripted else 1, "per_iteration": 1}
+        for name, minimum in minimums.items():
             count = getattr(self, name)
-            if (name, count) != ("size", None) and (type(count) is not int or count < low):
-                raise ConfigError(f"{name} must be a whole number, at least {low}, got {count!r}")
+            if (name, count) != ("size", None) and (type(count) is not int or count < minimum):
+                raise ConfigError(
+                    f"{name} must be a whole number, at least {minimum}, got {count!r}"
+                )
         if not _is_share(self.share) or self.share == 0:
             raise ConfigError(f"share must be above 0 and at most 1, got {self.share!r}")
         if self.gate is not None and not _is_share(self.gate):
-            raise ConfigError(f"gate is a win rate, from 0 to 1, got {self.gate!r}")
+            raise ConfigError(f"gate must be a win rate from 0 to 1, got {self.gate!r}")
         if not isinstance(self.scripted, tuple):
-            raise ConfigError(f"scripted is a list of players: write [{self.scripted}]")
+            raise ConfigError(f"scripted must be a list of policies: write [{self.scripted}]")
         check_names("scripted player", self.scripted, SCRIPTED)
 
 
@@ -60,7 +63,7 @@ def opponent_args(sampling: str, args: Mapping[str, Any]) -> OpponentArgs | None
         )
     if sampling == "self":
         if args:
-            raise ConfigError("opponents_args mean nothing with opponents='self'")
+            raise ConfigError("opponents_args have no effect with opponents='self'")
         return None
     check_names("option of opponents", args, [f.name for f in fields(OpponentArgs)])
     options = dict(args)

@@ -1,4 +1,4 @@
-"""What is set up before a run computes: memory of the process, and the layout of models on ranks."""
+"""Sets up a process before it computes: its memory allocator, and how models are divided among ranks."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def keep_freed_memory() -> bool:
 
     By default it returns each large tensor to the kernel and fetches the memory again, page by page
     and zeroed. That costs up to 40% of the time of training on a CPU. With this setting the process
-    holds its peak memory until it ends. Nothing changes where the user has set ``MALLOC_*``
-    variables, or with another C library than glibc.
+    holds its peak memory until it ends. Nothing changes if the user has set ``MALLOC_*``
+    variables, or if the C library is not glibc.
     """
     if platform.libc_ver()[0] != "glibc" or any(name in os.environ for name in _MALLOC_VARIABLES):
         return False
@@ -44,9 +44,9 @@ def distribute(
 ) -> None:
     """Replicate or shard the models of policies over the ranks of the run.
 
-    Call it before anything is derived from the models. ``"ddp"``: every rank holds whole models
-    (distributed data parallel). ``"fsdp"``: each rank holds a part of every weight, with
-    ``cpu_offload`` in the CPU's memory. ``"auto"``: fsdp under ``accelerate launch --use_fsdp``,
+    Call it before optimisers or copies are made of the models. ``"ddp"``: every rank holds full models
+    (distributed data parallel). ``"fsdp"``: each rank holds a shard of every weight, with
+    ``cpu_offload`` in CPU memory. ``"auto"``: fsdp under ``accelerate launch --use_fsdp``,
     otherwise ddp. On one rank nothing is sharded.
 
     Raises :class:`ConfigError` for settings of accelerate that are not supported here.

@@ -1,4 +1,4 @@
-"""Snapshots: the weights that learning changes, as they were after some update."""
+"""Snapshots: the trainable weights after a certain update."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Learning = Mapping[str, TransformersPolicy]  # policies that learn, by name
 
 
 def trainable_weights(policy: TransformersPolicy) -> dict[str, Parameter]:
-    """The weights that learning changes, by name: of the adapter, or the model's unfrozen ones."""
+    """The trainable weights by name: those of the adapter, or else of the model."""
     if policy.adapter is not None:
         named = lora.adapter_parameters(policy.model, policy.adapter)
     else:
@@ -33,20 +33,20 @@ def trainable_weights(policy: TransformersPolicy) -> dict[str, Parameter]:
 
 @torch.no_grad()
 def load_tensors(policy: TransformersPolicy, tensors: Mapping[str, Tensor]) -> None:
-    """Copy whole tensors, by name, into the policy's weights; each rank takes its own shards."""
+    """Copy full (unsharded) tensors into the weights of the same names; each rank copies its shards."""
     for name, own in trainable_weights(policy).items():
         local_shard(own).copy_(local_shard(shard_tensor_like(tensors[name], own)))
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """``tensors``: the weights that change, by ``"policy/weight"``."""
+    """``tensors``: the trainable weights, by ``"policy/weight"``."""
 
     tensors: Mapping[str, Tensor]
 
     @staticmethod
     def from_policies(learning: Learning) -> Snapshot:
-        """The present weights; not a copy."""
+        """A view of the current weights, not a copy."""
         return Snapshot(
             {
                 f"{name}/{weight}": tensor.detach()
@@ -56,7 +56,7 @@ class Snapshot:
         )
 
     def copy_into(self, learning: Learning) -> None:
-        """Copy the weights into policies of the same names, as far as the snapshot has them."""
+        """Copy the weights into policies of the same names. Other policies are unchanged."""
         by_policy: dict[str, dict[str, Tensor]] = {}
         for key, tensor in self.tensors.items():
             name, _, weight = key.rpartition("/")
@@ -100,9 +100,9 @@ def _weight_keys(learning: Learning) -> list[str]:
 
 
 def copy_for_rollouts(learning: Learning, policies: Mapping[str, Policy]) -> dict[str, Policy]:
-    """Policies to play with while others learn; each is a copy where it shares a learning model.
+    """Policies for rollouts during an update: copies of those that use a learning model.
 
-    A copy has its own modules, so that two threads can use both, and its own changing weights. It
+    A copy has its own modules, so that two threads can use both, and its own trainable weights. It
     shares weights that no policy trains, such as the base model of adapters.
     """
     models: dict[int, Any] = {}

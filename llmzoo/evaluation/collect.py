@@ -40,24 +40,25 @@ def collect(
     greedy: bool = False,
     env_args: Mapping[str, Any] | None = None,
     concurrency: int = DEFAULT_CONCURRENCY,
-    ended: Callable[[Episode], object] | None = None,
+    on_episode_end: Callable[[Episode], object] | None = None,
 ) -> list[Episode]:
     """Play each of the first ``tasks`` tasks of a split ``repeats`` times; return the episodes in order.
 
-    ``env``: an id, or a function that makes an AEC environment, and gets ``split`` if it has this
-    parameter; task i is then the episode of seed ``seed + i``. ``policy``: a name or a run folder as in ``llmzoo
-    eval --policy`` (:func:`llmzoo.runs.named_policies.load_policy_for_agents`), a policy, a function ``(observation,
-    agent) -> action``, or a mapping from each agent to one of these. ``tasks``: ``"all"`` plays the
+    ``env``: an id, or a function that makes an AEC environment. If the function has a parameter
+    ``split``, it is called with the split, and task i is the episode of seed ``seed + i``. ``policy``: a
+    name or a run folder as in ``llmzoo eval --policy``
+    (:func:`llmzoo.runs.named_policies.load_policy_for_agents`), a policy, a function ``(observation, agent)
+    -> action``, or a mapping from each agent to one of these. ``tasks``: ``"all"`` plays the
     whole split; so does any number above its size. Models sample new completions in each repetition;
     scripted policies depend only on the seed, so their repetitions are identical. ``concurrency``: episodes played at
-    once. ``ended`` is called with each episode as it ends. The ranks of a run divide the tasks, and
+    once. ``on_episode_end`` is called with each episode as it ends. The ranks of a run divide the tasks, and
     all of them return all episodes. Raises :class:`ConfigError` for any other kind of environment or
     policy, and :class:`EndpointError` if every call to an agent's endpoint fails.
     """
     options: dict[str, Any] = {"tasks": tasks, "repeats": repeats, "split": split, "seed": seed}
     options |= {"greedy": greedy, "env_args": env_args}
-    options |= {"concurrency": concurrency, "ended": ended}
-    return [episode for part in collect_chunks(env, policy, **options) for episode in part]
+    options |= {"concurrency": concurrency, "on_episode_end": on_episode_end}
+    return [episode for chunk in collect_chunks(env, policy, **options) for episode in chunk]
 
 
 def collect_chunks(
@@ -71,59 +72,67 @@ def collect_chunks(
     greedy: bool = False,
     env_args: Mapping[str, Any] | None = None,
     concurrency: int = DEFAULT_CONCURRENCY,
-    ended: Callable[[Episode], object] | None = None,
-    kept: EpisodeFolder | None = None,
+    on_episode_end: Callable[[Episode], object] | None = None,
+    saved: EpisodeFolder | None = None,
 ) -> Iterator[list[Episode]]:
-    """The episodes of :func:`collect` in parts, each as soon as it has been played.
+    """The episodes of :func:`collect` in chunks, each as soon as it has been played.
 
-    ``kept``: a folder with the episodes of an earlier call; those of this call are added to it.
+    ``saved``: a folder with the episodes of an earlier call. The episodes of this call are added to it.
     """
     if tasks != "all":
         _check_at_least_one("tasks", tasks, " or 'all'")
     _check_at_least_one("repeats", repeats)
     _check_at_least_one("concurrency", concurrency)
     with ranks.process_group():
-        player, _ = resolve_policy(policy, env, seed=seed, split=split, env_args=env_args)
-        env_fn, env_id = _env_factory(env, player, split, env_args or {})
-        numbered = isinstance(env, str)  # a function's tasks have no numbers
+        policies, _ = resolve_policy(policy, env, seed=seed, split=split, env_args=env_args)
+        env_fn, env_id = _env_factory(env, policies, split, env_args or {})
+        numbered = isinstance(env, str)  # the environments of a function have no task numbers
         first = env_fn()
         refuse_fallback(first, env_id)
         numbers = range(count_tasks(first, env_id, tasks, seed, numbered=numbered))
         tasks_per_chunk = max(1, concurrency // repeats) * ranks.world_size()
         failures: dict[str, set[str]] = {}  # by agent; "" stands for a successful call
         for start in range(0, len(numbers), tasks_per_chunk):
-            chunk = numbers[start : start + tasks_per_chunk]
-            mine = [(chunk[i], n) for i in ranks.shard_range(len(chunk)) for n in range(repeats)]
-            episodes_by_key = {} if kept is None else kept.take(mine)
-            missing = [key for key in mine if key not in episodes_by_key]
+            chunk_tasks = numbers[start : start + tasks_per_chunk]
+            own_keys = [
+                (chunk_tasks[i], n)
+                for i in ranks.shard_range(len(chunk_tasks))
+                for n in range(repeats)
+            ]
+            episodes_by_key = {} if saved is None else saved.load_chunk(own_keys)
+            missing = [key for key in own_keys if key not in episodes_by_key]
 
-            def note(number: int, episode: Episode, missing: list[SampleKey] = missing) -> None:
-                if kept is not None:
-                    kept.add(missing[number], episode, task_label(episode, missing[number][0]))
-                if ended is not None:
-                    ended(episode)
+            def save_and_report(
+                number: int, episode: Episode, missing: list[SampleKey] = missing
+            ) -> None:
+                if saved is not None:
+                    saved.add(missing[number], episode, task_label(episode, missing[number][0]))
+                if on_episode_end is not None:
+                    on_episode_end(episode)
 
             for episode in episodes_by_key.values():
-                if ended is not None:
-                    ended(episode)
-            with _gather_models(player):
+                if on_episode_end is not None:
+                    on_episode_end(episode)
+            with _gather_models(policies):
                 played = play_episodes(
                     env_fn,
-                    player,
+                    policies,
                     [seed + task for task, _ in missing],
                     tasks=[task for task, _ in missing] if numbered else None,
                     greedy=greedy,
                     env_id=env_id,
-                    on_episode_end=note,
+                    on_episode_end=save_and_report,
                 )
             episodes_by_key |= zip(missing, played, strict=True)
-            own_episodes = [episodes_by_key[place] for place in mine]
-            part = own_episodes if ranks.world_size() == 1 else _gather_episodes(own_episodes)
-            for decision in (d for episode in part for d in episode.decisions):
+            own_episodes = [episodes_by_key[key] for key in own_keys]
+            chunk_episodes = (
+                own_episodes if ranks.world_size() == 1 else _gather_episodes(own_episodes)
+            )
+            for decision in (d for episode in chunk_episodes for d in episode.decisions):
                 failures.setdefault(decision.agent, set()).add(decision.completion.failure)
             if start + tasks_per_chunk >= len(numbers):
-                _check_endpoints(failures, player)
-            yield part
+                _check_endpoints(failures, policies)
+            yield chunk_episodes
 
 
 def resolve_policy(
@@ -138,25 +147,25 @@ def resolve_policy(
 
     Raises :class:`ConfigError` for a policy of another kind.
     """
-    given = policy if isinstance(policy, Mapping) else {"all": policy}
-    named: dict[
-        str, tuple[Mapping[str, Policy], str]
-    ] = {}  # agents with the same policy name share a policy
-    for name in dict.fromkeys(str(one) for one in given.values() if isinstance(one, str | Path)):
+    is_mapping = isinstance(policy, Mapping)
+    by_agent: Mapping[str, Any] = policy if is_mapping else {"all": policy}
+    # by policy name: agents with the same policy name share a policy
+    loaded: dict[str, tuple[Mapping[str, Policy], str]] = {}
+    for name in dict.fromkeys(str(p) for p in by_agent.values() if isinstance(p, str | Path)):
         agents = make_env(env, {**(env_args or {}), "split": split}).possible_agents
-        if given is policy:
-            check_names("agent", given, agents)
-        loaded = load_policy_for_agents(name, agents, seed=seed)
-        named[name] = loaded, display_name(name, loaded)
-    if given is not policy:
-        return named[str(policy)] if named else _as_policy(policy)
+        if is_mapping:
+            check_names("agent", by_agent, agents)
+        policies = load_policy_for_agents(name, agents, seed=seed)
+        loaded[name] = policies, display_name(name, policies)
+    if not is_mapping:
+        return loaded[str(policy)] if loaded else _as_policy(policy)
     agent_policies, names = {}, []
-    for agent, one in given.items():
-        if isinstance(one, str | Path):
-            shared, name = named[str(one)]
+    for agent, own_policy in by_agent.items():
+        if isinstance(own_policy, str | Path):
+            shared, name = loaded[str(own_policy)]
             agent_policies[agent] = shared[agent]
         else:
-            agent_policies[agent], name = _as_policy(one)
+            agent_policies[agent], name = _as_policy(own_policy)
         names.append(f"{agent}: {name}")
     return agent_policies, ", ".join(names)
 
@@ -205,23 +214,23 @@ def refuse_fallback(env: AECEnv, env_id: str) -> None:
         )
 
 
-def prompt_style_args(env_id: str, players: Iterable[Policy]) -> dict[str, Any]:
+def prompt_style_args(env_id: str, policies: Iterable[Policy]) -> dict[str, Any]:
     """The environment's arguments for models that read terse prompts."""
-    if any(player.prompt_style == "terse" for player in players):
+    if any(policy.prompt_style == "terse" for policy in policies):
         return registry.spec(env_id).terse
     return {}
 
 
-def as_policy_mapping(player: Policy | Mapping[str, Policy]) -> Mapping[str, Policy]:
+def as_policy_mapping(policies: Policy | Mapping[str, Policy]) -> Mapping[str, Policy]:
     """The policies by agent; a single policy for all agents gets the key "all"."""
-    return player if isinstance(player, Mapping) else {"all": player}
+    return policies if isinstance(policies, Mapping) else {"all": policies}
 
 
 def with_style_args(
-    env_id: str, player: Policy | Mapping[str, Policy], env_args: Mapping[str, Any]
+    env_id: str, policies: Policy | Mapping[str, Policy], env_args: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The given arguments, plus those for models that read terse prompts."""
-    return {**prompt_style_args(env_id, as_policy_mapping(player).values()), **env_args}
+    return {**prompt_style_args(env_id, as_policy_mapping(policies).values()), **env_args}
 
 
 def task_label(episode: Episode, number: int) -> str:
@@ -229,23 +238,23 @@ def task_label(episode: Episode, number: int) -> str:
     return str(episode.info.get("task_name", episode.info.get("task_id", number)))
 
 
-def has_no_solution(episode: Episode, player: Policy | Mapping[str, Policy]) -> bool:
+def has_no_solution(episode: Episode, policies: Policy | Mapping[str, Policy]) -> bool:
     """Whether a scripted policy did not act because it knows no solution."""
-    return any(d.completion.refused and is_scripted(player, d.agent) for d in episode.decisions)
+    return any(d.completion.refused and is_scripted(policies, d.agent) for d in episode.decisions)
 
 
-def is_scripted(player: Policy | Mapping[str, Policy], agent: str) -> bool:
-    policy = player[agent] if isinstance(player, Mapping) else player
+def is_scripted(policies: Policy | Mapping[str, Policy], agent: str) -> bool:
+    policy = policies[agent] if isinstance(policies, Mapping) else policies
     return isinstance(policy, ScriptedPolicy)
 
 
 def _check_endpoints(
-    failures: Mapping[str, Collection[str]], player: Policy | Mapping[str, Policy]
+    failures: Mapping[str, Collection[str]], policies: Policy | Mapping[str, Policy]
 ) -> None:
     """Raise :class:`EndpointError` if all calls for an agent have failed."""
     dead = [agent for agent, reasons in failures.items() if "" not in reasons]
     if dead:
-        policy = player[dead[0]] if isinstance(player, Mapping) else player
+        policy = policies[dead[0]] if isinstance(policies, Mapping) else policies
         raise EndpointError(
             f"{policy.name} does not answer: every call for {', '.join(dead)} failed "
             f"({min(failures[dead[0]])}). Check that a server is running at the address in its name"
@@ -254,7 +263,7 @@ def _check_endpoints(
 
 def _env_factory(
     env: str | Callable[[], AECEnv],
-    player: Policy | Mapping[str, Policy],
+    policies: Policy | Mapping[str, Policy],
     split: str,
     env_args: Mapping[str, Any],
 ) -> tuple[Callable[[], AECEnv], str]:
@@ -262,7 +271,7 @@ def _env_factory(
     if not isinstance(env, str):
         make = _with_split(env, split) if callable(env) else env
         return make, str(make_env(make, {}))
-    return partial(registry.make, env, **with_style_args(env, player, env_args), split=split), env
+    return partial(registry.make, env, **with_style_args(env, policies, env_args), split=split), env
 
 
 def _with_split(make: Callable[..., AECEnv], split: str) -> Callable[[], AECEnv]:
@@ -305,11 +314,11 @@ def count_tasks(
 
 def _gather_episodes(own: Sequence[Episode]) -> list[Episode]:
     """The episodes of all ranks, in order."""
-    parts = map(wire.load, ranks.all_gather_bytes(wire.dump(Batch(episodes=tuple(own)))))
-    return [episode for part in parts for episode in part.episodes]
+    batches = map(wire.load, ranks.all_gather_bytes(wire.dump(Batch(episodes=tuple(own)))))
+    return [episode for batch in batches for episode in batch.episodes]
 
 
-def _gather_models(player: Policy | Mapping[str, Policy]) -> AbstractContextManager[None]:
+def _gather_models(policies: Policy | Mapping[str, Policy]) -> AbstractContextManager[None]:
     """Within this context every rank can run the models independently."""
     if ranks.world_size() == 1:
         return nullcontext()
@@ -318,7 +327,7 @@ def _gather_models(player: Policy | Mapping[str, Policy]) -> AbstractContextMana
 
     models = [
         p
-        for p in as_policy_mapping(player).values()
+        for p in as_policy_mapping(policies).values()
         if isinstance(p, TransformersPolicy) and p.sampler is None
     ]
     return gather_weights([policy.model for policy in models])

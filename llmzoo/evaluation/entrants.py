@@ -33,14 +33,14 @@ _OPTIONS_BY_KIND = {
 class Entrant:
     """A player of a league.
 
-    ``name``: unique in the league. ``load``: loads the policy of each agent. ``mark``: identifies
-    the content behind the name: for a folder a hash of its weights, otherwise the name. ``run``,
+    ``name``: unique in the league. ``load``: loads the policy of each agent. ``fingerprint``: identifies
+    what plays: for a folder a hash of its weights, otherwise the name. ``run``,
     ``iteration``: of a checkpoint or a copy.
     """
 
     name: str
     load: Callable[[], Mapping[str, Policy]] = field(repr=False)
-    mark: str
+    fingerprint: str
     run: str | None = None
     iteration: int | None = None
 
@@ -117,9 +117,9 @@ def make_entrants(
 ) -> list[Entrant]:
     """The players called ``names``, each able to play any of ``agents``; nothing is loaded yet.
 
-    The settings are those of :func:`llmzoo.runs.named_policies.load_policy_for_agents`, and apply to the
-    players that have them. Raises :class:`ConfigError` for a name that is not a policy, a run that did not
-    train all agents, and settings that no player has.
+    The settings are those of :func:`llmzoo.runs.named_policies.load_policy_for_agents`. Each applies to
+    the players whose kind accepts it. Raises :class:`ConfigError` for a name that is not a policy, a run that did not
+    train all agents, and settings that no player accepts.
     """
     names = [_newest(name) for name in names]
     given: dict[str, Any] = {"sampling": sampling, "chat": chat, "device": device}
@@ -154,7 +154,7 @@ def make_entrants(
             Entrant(
                 name=name if run is None else f"{run_names[run]}@{step}",
                 load=load,
-                mark=_fingerprint(name),
+                fingerprint=_fingerprint(name),
                 run=None if run is None else str(run),
                 iteration=step,
             )
@@ -173,12 +173,12 @@ def _check_entrant(name: str, run: Path | None, agents: Sequence[str], trust: bo
     config = run_folder.require_config(run, "policies")
     own = config.get("agent_args", {})
     settings = {agent: value_for_agent(own, agent, {}) for agent in agents}
-    taken = [a for a, given in settings.items() if given.get("policy") or given.get("frozen")]
+    untrained = [a for a, given in settings.items() if given.get("policy") or given.get("frozen")]
     if config["policies"] in agents:
-        taken = [agent for agent in agents if agent != config["policies"]]
-    if taken:
+        untrained = [agent for agent in agents if agent != config["policies"]]
+    if untrained:
         raise ConfigError(
-            f"{run} did not train {', '.join(taken)}: in a league each player plays every agent"
+            f"{run} did not train {', '.join(untrained)}: in a league each player plays every agent"
         )
     run_models.validate_checkpoint(Path(name))
 
@@ -188,12 +188,12 @@ def _fingerprint(name: str) -> str:
     path = Path(name)
     if name in SCRIPTED or not path.is_dir():
         return name
-    found = blake2b(digest_size=16)
+    digest = blake2b(digest_size=16)
     # a checkpoint contains the learner's state as well as the folders of its policies
     inside = "*.safetensors" if run_models.find_run(name) is None else "*/**/*.safetensors"
     for file in sorted(path.rglob(inside)):
-        found.update(str(file.relative_to(path)).encode())
+        digest.update(str(file.relative_to(path)).encode())
         with file.open("rb") as content:
             while chunk := content.read(2**20):
-                found.update(chunk)
-    return found.hexdigest()
+                digest.update(chunk)
+    return digest.hexdigest()

@@ -4,9 +4,9 @@
     episodes.jsonl   one line for each episode; once all have ended, in the order of tasks and samples
     result.json      the evaluation, once all have ended
 
-An evaluation that was killed resumes from these files. Episodes are played in rounds of many at
-once, and the number of episodes in a round can change a model's completions by rounding. So an
-interrupted round is played again as a whole, unless that would repeat billed calls of a server:
+An evaluation that was killed resumes from these files. Episodes are played in chunks of many at
+once, and the number of episodes in a chunk can change a model's completions by rounding. So an
+interrupted chunk is played again as a whole, unless that would repeat billed calls of a server:
 then its finished episodes are kept.
 """
 
@@ -38,20 +38,23 @@ RESULT_FILE = "result.json"
 class EpisodeFolder:
     """The episodes that an evaluation has saved so far; see :func:`open_episode_folder`."""
 
-    def __init__(self, folder: Path, file: TextIO, *, replayed: bool):
-        self._folder, self._file, self._replayed = folder, file, replayed
+    def __init__(self, folder: Path, file: TextIO, *, replay_interrupted: bool):
+        self._folder, self._file, self._replay_interrupted = folder, file, replay_interrupted
         self._rows = {
             sample_key(row): row for row in read_rows(folder) if not _has_failed_call(row)
         }
-        self._writing = Lock()  # episodes of slow environments end in other threads
+        self._write_lock = Lock()  # episodes of slow environments end in other threads
 
-    def take(self, keys: Sequence[SampleKey]) -> dict[SampleKey, Episode]:
-        """The saved episodes of a round: all of them if the round was completed. If it was interrupted: none
-        if interrupted rounds are replayed, and otherwise those that had ended."""
-        kept = [place for place in keys if place in self._rows]
-        if self._replayed and len(kept) < len(keys):
+    def load_chunk(self, keys: Sequence[SampleKey]) -> dict[SampleKey, Episode]:
+        """The saved episodes of a chunk.
+
+        For a completed chunk these are all. For an interrupted one they are none if interrupted chunks
+        are replayed, and otherwise those that had ended.
+        """
+        saved = [key for key in keys if key in self._rows]
+        if self._replay_interrupted and len(saved) < len(keys):
             return {}
-        return {place: to_episode(self._rows[place]) for place in kept}
+        return {key: to_episode(self._rows[key]) for key in saved}
 
     @property
     def ids(self) -> Collection[str]:
@@ -60,13 +63,13 @@ class EpisodeFolder:
 
     @property
     def next_task(self) -> int:
-        """The number after that of the last task that earlier calls saved."""
+        """One more than the highest task number that earlier calls saved; 0 if they saved none."""
         return 1 + max((task for task, _ in self._rows), default=-1)
 
     def add(self, key: SampleKey, episode: Episode, id: str) -> None:
         """Save an episode that has ended; it is on disk when this returns."""
         line = files.dump_json(to_row(episode, key, id)) + "\n"
-        with self._writing:
+        with self._write_lock:
             self._file.write(line)
             self._file.flush()
 
@@ -75,7 +78,7 @@ class EpisodeFolder:
         path = self._folder / EPISODES_FILE
         # if an episode was played again, its last line counts
         lines = {sample_key(json.loads(line)): line for line in read_lines(path)}
-        files.write(path, b"".join(lines[place] for place in sorted(lines)))
+        files.write(path, b"".join(lines[key] for key in sorted(lines)))
         files.write(self._folder / RESULT_FILE, json.dumps(result, indent=2) + "\n")
 
 
@@ -86,17 +89,19 @@ def _has_failed_call(row: Mapping[str, Any]) -> bool:
 
 @contextmanager
 def open_episode_folder(
-    folder: Path, config: Mapping[str, Any], *, resume: bool, replayed: bool
+    folder: Path, config: Mapping[str, Any], *, resume: bool, replay_interrupted: bool
 ) -> Iterator[EpisodeFolder]:
-    """The folder of an evaluation, locked for this process. ``replayed``: replay interrupted rounds.
+    """The folder of an evaluation, locked for this process.
+
+    ``replay_interrupted``: play interrupted chunks again as a whole.
 
     Raises :class:`llmzoo.errors.CheckpointError` if the folder contains another evaluation or, with
     ``resume``, none or one with other settings.
     """
     with run_folder.locked(folder, resume=resume):
-        run_folder.prepare(folder, config, resume=resume)
+        run_folder.write_or_check_config(folder, config, resume=resume)
         # a killed process may have left an incomplete last line
         files.write(folder / EPISODES_FILE, b"".join(read_lines(folder / EPISODES_FILE)))
         files.remove(folder / RESULT_FILE)
         with files.open_for_append(folder / EPISODES_FILE) as file:
-            yield EpisodeFolder(folder, file, replayed=replayed)
+            yield EpisodeFolder(folder, file, replay_interrupted=replay_interrupted)

@@ -131,7 +131,7 @@ def evaluate(
     out: str | Path | None = None,
     resume: bool = False,
     concurrency: int = DEFAULT_CONCURRENCY,
-    ended: Callable[[Episode], object] | None = None,
+    on_episode_end: Callable[[Episode], object] | None = None,
 ) -> Evaluation:
     """Play each of the first ``tasks`` tasks of a split, or ``"all"``; see :func:`llmzoo.collect`.
 
@@ -150,31 +150,33 @@ def evaluate(
     """
     if out is not None and not resume:
         check_new_folder(Path(out))
-    player, name = resolve_policy(policy, env, seed=seed, split=split, env_args=env_args)
-    started, before = time.monotonic(), _endpoint_usage(player)
+    policies, name = resolve_policy(policy, env, seed=seed, split=split, env_args=env_args)
+    started, before = time.monotonic(), _endpoint_usage(policies)
     args = dict(env_args or {})
     options: dict[str, Any] = {
         **{"tasks": tasks, "split": split, "seed": seed, "greedy": greedy},
         **{"env_args": args, "concurrency": concurrency},
     }
     with ExitStack() as stack:
-        kept = None
+        saved = None
         if out is not None:
             config = {"env": str(env), "policy": name, "samples": samples, **options}
-            config["policies"] = _policy_settings(player)
+            config["policies"] = _policy_settings(policies)
             config["env_args"] = (
-                with_style_args(env, player, args) if isinstance(env, str) else args
+                with_style_args(env, policies, args) if isinstance(env, str) else args
             )
-            kept = stack.enter_context(
+            saved = stack.enter_context(
                 open_episode_folder(
-                    Path(out), config, resume=resume, replayed=not is_billed(player)
+                    Path(out), config, resume=resume, replay_interrupted=not is_billed(policies)
                 )
             )
-        parts = collect_chunks(env, player, **options, repeats=samples, ended=ended, kept=kept)
-        episodes = [episode for part in parts for episode in part]
-        result = _summarize(episodes, player, samples)
-        usage = _endpoint_usage(player)
-        used = {name: usage[name] - before[name] for name in usage} if is_billed(player) else None
+        chunks = collect_chunks(
+            env, policies, **options, repeats=samples, on_episode_end=on_episode_end, saved=saved
+        )
+        episodes = [episode for chunk in chunks for episode in chunk]
+        result = _summarize(episodes, policies, samples)
+        usage = _endpoint_usage(policies)
+        used = {name: usage[name] - before[name] for name in usage} if is_billed(policies) else None
         evaluation = Evaluation(
             policy=name,
             split=split,
@@ -185,15 +187,15 @@ def evaluate(
             **result,
             notes=tuple(_notes(result, episodes[0].info, split)),
         )
-        if kept is not None:
-            kept.finish(evaluation.to_dict())
+        if saved is not None:
+            saved.finish(evaluation.to_dict())
     return evaluation
 
 
-def _policy_settings(player: Policy | Mapping[str, Policy]) -> dict[str, Any]:
+def _policy_settings(policies: Policy | Mapping[str, Policy]) -> dict[str, Any]:
     """The settings of each agent's policy that must not change when an evaluation is resumed."""
     settings = {}
-    for agent, policy in as_policy_mapping(player).items():
+    for agent, policy in as_policy_mapping(policies).items():
         model = policy if isinstance(policy, SamplingPolicy) else None
         sampling, chat = model and model.sampling_for(agent), model and model.chat_for(agent)
         settings[agent] = {
@@ -204,10 +206,10 @@ def _policy_settings(player: Policy | Mapping[str, Policy]) -> dict[str, Any]:
     return settings
 
 
-def _endpoint_usage(player: Policy | Mapping[str, Policy]) -> dict[str, int]:
+def _endpoint_usage(policies: Policy | Mapping[str, Policy]) -> dict[str, int]:
     """Tokens that endpoints have read and written so far."""
     endpoints = {
-        id(p): p for p in as_policy_mapping(player).values() if isinstance(p, EndpointPolicy)
+        id(p): p for p in as_policy_mapping(policies).values() if isinstance(p, EndpointPolicy)
     }
     return {
         "read": sum(policy.tokens_read for policy in endpoints.values()),
@@ -215,13 +217,15 @@ def _endpoint_usage(player: Policy | Mapping[str, Policy]) -> dict[str, int]:
     }
 
 
-def is_billed(player: Policy | Mapping[str, Policy]) -> bool:
+def is_billed(policies: Policy | Mapping[str, Policy]) -> bool:
     """Whether completions come from a server whose calls are not repeated unnecessarily."""
-    return any(isinstance(policy, EndpointPolicy) for policy in as_policy_mapping(player).values())
+    return any(
+        isinstance(policy, EndpointPolicy) for policy in as_policy_mapping(policies).values()
+    )
 
 
 def _summarize(
-    episodes: Sequence[Episode], player: Policy | Mapping[str, Policy], samples: int
+    episodes: Sequence[Episode], policies: Policy | Mapping[str, Policy], samples: int
 ) -> dict[str, Any]:
     """The fields of an :class:`Evaluation` that are computed from the episodes."""
     count, info = len(episodes), episodes[0].info
@@ -232,7 +236,7 @@ def _summarize(
     agents = tuple(episodes[0].totals)
     returns = {a: tuple(episode.totals[a] for episode in episodes) for a in agents}
     ids = tuple(task_label(episode, number // samples) for number, episode in enumerate(episodes))
-    unanswered = [has_no_solution(episode, player) for episode in episodes]
+    unanswered = [has_no_solution(episode, policies) for episode in episodes]
     decisions = [decision for episode in episodes for decision in episode.decisions]
     return {
         "env": episodes[0].env_id,
@@ -264,7 +268,7 @@ def _summarize(
         "mean_turns": sum(max(len(e.decisions_of(a)) for a in e.agents) for e in episodes) / count,
         "answers": len(decisions),
         "refused": sum(
-            d.completion.refused and not is_scripted(player, d.agent) for d in decisions
+            d.completion.refused and not is_scripted(policies, d.agent) for d in decisions
         ),
         "episodes_failed": sum(e.failure != "" for e in episodes),
         "answers_failed": sum(d.completion.failure != "" for d in decisions),
@@ -273,17 +277,22 @@ def _summarize(
 
 
 def _pass_at_metrics(by_content: Iterable[Sequence[Episode]], samples: int) -> dict[str, Any]:
-    """``pass_at`` with its intervals, and ``majority``. ``by_content``: the episodes of each distinct task,
-    which may occur several times in its set."""
+    """``pass_at`` with its intervals, and ``majority``.
+
+    ``by_content``: the episodes of each distinct task. A set may contain a task several times.
+    """
     if samples == 1:
         return {"pass_at": None, "pass_at_ci95": None, "majority": None}
     clusters = [[es[i : i + samples] for i in range(0, len(es), samples)] for es in by_content]
     widths = sorted({*(2**i for i in range(samples.bit_length()) if 2**i <= samples), samples})
     each_k = {
-        k: [[pass_at_k(k, sum(e.success for e in es), samples) for es in own] for own in clusters]
+        k: [
+            [pass_at_k(k, sum(e.success for e in es), samples) for es in cluster]
+            for cluster in clusters
+        ]
         for k in widths
     }
-    tasks = [of_task for own in clusters for of_task in own]
+    tasks = [episodes for cluster in clusters for episodes in cluster]
     majorities = [right for right in map(_is_majority_right, tasks) if right is not None]
     return {
         "pass_at": {k: sum(map(sum, rates)) / len(tasks) for k, rates in each_k.items()},
@@ -299,10 +308,10 @@ def _clamp_to_unit(ends: tuple[float, float] | None) -> tuple[float, float] | No
 def _is_majority_right(task_episodes: Sequence[Episode]) -> bool | None:
     """Whether the most common answer (the earliest in a tie) is right; None without answers."""
     answers = [e.info.get("answer") for e in task_episodes]
-    given = Counter(answer for answer in answers if answer is not None)
-    if not given:
+    counts = Counter(answer for answer in answers if answer is not None)
+    if not counts:
         return None
-    chosen = max(given, key=lambda answer: given[answer])
+    chosen = max(counts, key=lambda answer: counts[answer])
     return task_episodes[answers.index(chosen)].success
 
 

@@ -60,7 +60,7 @@ def league(
     env_args: Mapping[str, Any] | None = None,
     snapshots: int = MAX_SNAPSHOTS,
     concurrency: int = DEFAULT_CONCURRENCY,
-    ended: Callable[[], object] = lambda: None,
+    on_game_end: Callable[[], object] = lambda: None,
     **settings: Any,
 ) -> League:
     """Play ``deals`` deals in both orders between all pairs of players, and rate the players.
@@ -70,7 +70,7 @@ def league(
     :func:`llmzoo.evaluate`. ``out``: the folder of the league; the same call resumes it. Deal i is task i of
     the split, with seed ``seed + i``, so both orders and all pairs get the same deals. ``snapshots``: the
     maximum number of checkpoints and copies of one run. ``settings``: sampling, chat, device and
-    trust_remote_code of :func:`llmzoo.runs.named_policies.load_policy_for_agents`. ``ended`` is called after
+    trust_remote_code of :func:`llmzoo.runs.named_policies.load_policy_for_agents`. ``on_game_end`` is called after
     each game.
 
     At most two players are in memory at a time. Raises :class:`ConfigError` for an environment without exactly
@@ -86,43 +86,39 @@ def league(
         raise ConfigError(f"deals must be at least 2, got {deals}")
     agents = require_two_agents(env, {**(env_args or {}), "split": split})
     if isinstance(players, Mapping):
-        competitors = [
+        entrants = [
             _as_entrant(name, player, env, agents, seed) for name, player in players.items()
         ]
-        if len(competitors) < 2 or settings:
-            wrong = (
-                f"{', '.join(settings)} are for names" if settings else f"got {len(competitors)}"
-            )
+        if len(entrants) < 2 or settings:
+            wrong = f"{', '.join(settings)} are for names" if settings else f"got {len(entrants)}"
             raise ConfigError(
                 f"players must be a list of names or a mapping of at least two: {wrong}"
             )
     else:
-        competitors = make_entrants(expand_names(players, snapshots), agents, seed=seed, **settings)
+        entrants = make_entrants(expand_names(players, snapshots), agents, seed=seed, **settings)
     out = Path(out)
     if run_models.is_run(out):
         raise ConfigError(f"{out} is a run folder: choose another one, such as {out}/league")
     play_settings: dict[str, Any] = {"split": split, "seed": seed, "greedy": greedy}
     play_settings |= {"env_args": dict(env_args or {}), "concurrency": concurrency}
     config = {"env": str(env), "deals": deals, **play_settings, **settings}
-    pairs = _PairLoader(agents)
+    loader = _PairLoader(agents)
     results: dict[tuple[int, int], Games] = {}
     with run_folder.locked(out, resume=False):
         if (out / "config.json").exists():
             _check_settings(out, config, "choose another folder")
         else:
-            run_folder.prepare(out, config, resume=False)
-        for numbers in pair_order(len(competitors)):
+            run_folder.write_or_check_config(out, config, resume=False)
+        for numbers in pair_order(len(entrants)):
             for i, j in (numbers, numbers[::-1]):
-                pair = (competitors[i], competitors[j])
+                pair = (entrants[i], entrants[j])
                 folder = out / "games" / _file_name(pair[0].name) / _file_name(pair[1].name)
                 play = partial(collect_chunks, env, tasks=deals, **play_settings)
-                pair_config = {**config, "players": [entrant.mark for entrant in pair]}
+                pair_config = {**config, "players": [entrant.fingerprint for entrant in pair]}
                 results[i, j] = _load_or_play(
-                    folder, pair_config, partial(pairs.load_pair, *pair), play, ended
+                    folder, pair_config, partial(loader.load_pair, *pair), play, on_game_end
                 )
-        result = summarize_league(
-            competitors, agents, results, env=str(env), seed=seed, split=split
-        )
+        result = summarize_league(entrants, agents, results, env=str(env), seed=seed, split=split)
         files.write(out / LEAGUE_FILE, json.dumps(result.to_dict(), indent=2) + "\n")
     return result
 
@@ -172,23 +168,25 @@ def _load_or_play(
     config: Mapping[str, Any],
     load: Callable[[], Mapping[str, Policy]],
     play: Callable[..., Iterator[list[Episode]]],
-    ended: Callable[[], object],
+    on_game_end: Callable[[], object],
 ) -> Games:
     """The games of two players in one order, read from the folder or played now."""
     if (folder / "config.json").exists():
         _check_settings(folder, config, "remove this folder to play its games again")
-        kept = files.read_json_object(folder / RESULT_FILE)
-        if kept is not None:
-            games = Games.from_dict(kept)
+        saved_result = files.read_json_object(folder / RESULT_FILE)
+        if saved_result is not None:
+            games = Games.from_dict(saved_result)
             for _ in games.ids:
-                ended()
+                on_game_end()
             return games
     pair = load()
-    here = (folder / "config.json").exists()
-    with open_episode_folder(folder, config, resume=here, replayed=not is_billed(pair)) as file:
-        parts = play(pair, ended=lambda episode: ended(), kept=file)
-        games = Games.from_episodes([episode for part in parts for episode in part])
-        file.finish(games.to_dict())
+    resume = (folder / "config.json").exists()
+    with open_episode_folder(
+        folder, config, resume=resume, replay_interrupted=not is_billed(pair)
+    ) as episode_folder:
+        chunks = play(pair, on_episode_end=lambda episode: on_game_end(), saved=episode_folder)
+        games = Games.from_episodes([episode for chunk in chunks for episode in chunk])
+        episode_folder.finish(games.to_dict())
         return games
 
 
@@ -212,7 +210,9 @@ def _as_entrant(
         (found,) = make_entrants([str(player)], agents, seed=seed)
         return replace(found, name=name)
     policy, display_name = resolve_policy(player, env, seed=seed)
-    return Entrant(name=name, load=partial(policies_by_agent, policy, agents), mark=display_name)
+    return Entrant(
+        name=name, load=partial(policies_by_agent, policy, agents), fingerprint=display_name
+    )
 
 
 def _file_name(player: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from llmzoo.errors import CheckpointError
-from llmzoo.evaluation.standings import Interval
+from llmzoo.evaluation.standings import FloatPair
 from llmzoo.evaluation.statistics import Z95, clustered_wilson_interval, mean_interval
 from llmzoo.records import Episode
 
@@ -18,8 +18,8 @@ _DIGITS = 6  # of returns and shares
 class Games:
     """The games of two players in one order, one for each deal.
 
-    ``ids``: the content of each deal. ``returns``: by agent, undiscounted. ``answers``, ``errors``: by agent, the
-    number of actions, and of those that the rules refused.
+    ``ids``: the task id of each deal; deals with the same id are the same. ``returns``: by agent,
+    undiscounted. ``answers``: the number of actions by agent. ``errors``: how many of these the rules refused.
     """
 
     ids: tuple[str, ...]
@@ -85,11 +85,12 @@ class GameTable:
             yield from ((i, j, points[i, j][deal]) for i, j in points)
 
     def player_results(self, i: int) -> dict[str, Any]:
+        """The score, returns and errors of player i over all of its games."""
         others = [j for j in range(self.count) if j != i]
         games_by_position = [(self.results[i, j], 0) for j in others] + [
             (self.results[j, i], 1) for j in others
         ]
-        of_position = [
+        points_by_position = [
             [
                 x
                 for games, position in games_by_position
@@ -110,22 +111,22 @@ class GameTable:
             ),
             "by_position": {
                 agent: round(sum(xs) / len(xs), _DIGITS)
-                for agent, xs in zip(self.agents, of_position, strict=True)
+                for agent, xs in zip(self.agents, points_by_position, strict=True)
             },
             "mean_return": round(mean, _DIGITS),
-            "return_ci95": _round_interval(mean_interval(returns) or (mean, mean)),
+            "return_ci95": _round_pair(mean_interval(returns) or (mean, mean)),
             "errors": round(wrong / max(1, answers), _DIGITS),
         }
 
     def pair_results(self, i: int, j: int) -> dict[str, Any]:
-        games = ((self.results[i, j], 0), (self.results[j, i], 1))
-        means = [
-            sum(sum(one.returns[self.agents[abs(position - which)]]) for one, position in games)
-            / (2 * self.deals)
-            for which in (0, 1)
-        ]
-        score = self._score_summary([one.points(self.agents[position]) for one, position in games])
-        return {**score, "mean_return": _round_interval((means[0], means[1]))}
+        """The score of player i against player j, and the mean return of both."""
+        ordered = ((self.results[i, j], self.agents), (self.results[j, i], self.agents[::-1]))
+        mean_return_i, mean_return_j = (
+            sum(sum(games.returns[agents[player]]) for games, agents in ordered) / (2 * self.deals)
+            for player in (0, 1)
+        )
+        score = self._score_summary([games.points(agents[0]) for games, agents in ordered])
+        return {**score, "mean_return": _round_pair((mean_return_i, mean_return_j))}
 
     def _score_summary(self, series: Sequence[Sequence[float]]) -> dict[str, Any]:
         """Games won, drawn and lost, and the score, from one or more sequences of points by deal."""
@@ -137,7 +138,7 @@ class GameTable:
             "drawn": points.count(0.5),
             "lost": points.count(0.0),
             "score": round(sum(points) / len(points), _DIGITS),
-            "score_ci95": _round_interval(clustered_wilson_interval(halves, Z95)),
+            "score_ci95": _round_pair(clustered_wilson_interval(halves, Z95)),
         }
 
     def _cluster(self, series: Sequence[Sequence[float]]) -> list[list[float]]:
@@ -149,5 +150,5 @@ class GameTable:
         return clusters
 
 
-def _round_interval(ends: Interval) -> Interval:
+def _round_pair(ends: FloatPair) -> FloatPair:
     return round(ends[0], _DIGITS), round(ends[1], _DIGITS)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from llmzoo.errors import CheckpointError
 
-Interval = tuple[float, float]
+FloatPair = tuple[float, float]  # the limits of an interval, or two related numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,15 +27,15 @@ class PlayerStanding:
     run: str | None
     iteration: int | None
     rating: float
-    rating_ci95: Interval
+    rating_ci95: FloatPair
     won: int
     drawn: int
     lost: int
     score: float
-    score_ci95: Interval
+    score_ci95: FloatPair
     by_position: Mapping[str, float]
     mean_return: float
-    return_ci95: Interval
+    return_ci95: FloatPair
     errors: float
 
 
@@ -49,13 +49,13 @@ class Match:
     drawn: int
     lost: int
     score: float
-    score_ci95: Interval
-    mean_return: Interval  # of the first and of the second
+    score_ci95: FloatPair
+    mean_return: FloatPair  # of the first and of the second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class League:
-    """The result of a league. ``deals``: each was played twice by every pair."""
+    """The result of a league. ``deals``: the number of deals. Every pair played each of them twice."""
 
     env: str
     split: str
@@ -92,7 +92,7 @@ Record = TypeVar("Record", PlayerStanding, Match, League)
 
 
 def _parse_record(cls: type[Record], row: Mapping[str, Any], known: Collection[str] = ()) -> Record:
-    """A record from its JSON form; ``known``: fields that have their value already."""
+    """A record from its JSON form. ``known``: fields whose values in ``row`` are parsed already."""
     if unknown := row.keys() - {field.name for field in fields(cls)}:
         raise ValueError(f"unknown fields {sorted(unknown)}")
     return cls(
@@ -111,7 +111,7 @@ def _parse_number(value: Any) -> float:
     return float(value)
 
 
-def _parse_interval(value: Any) -> Interval:
+def _parse_pair(value: Any) -> FloatPair:
     low, high = map(_parse_number, value)
     return low, high
 
@@ -121,7 +121,7 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "str": str,
     "int": lambda value: int(_parse_number(value)),
     "float": _parse_number,
-    "Interval": _parse_interval,
+    "FloatPair": _parse_pair,
     "str | None": lambda value: value if value is None else str(value),
     "int | None": lambda value: value if value is None else int(_parse_number(value)),
     "Mapping[str, float]": lambda value: {str(a): _parse_number(x) for a, x in value.items()},

@@ -158,7 +158,9 @@ def paired_test_over_seeds(
     """
     seeds = list(zip(first, second, strict=True))
     differences = [[a - b for a, b in zip(one, other, strict=True)] for one, other in seeds]
-    return sign_flip_test([sum(of_task) for of_task in zip(*differences, strict=True)])
+    return sign_flip_test(
+        [sum(task_differences) for task_differences in zip(*differences, strict=True)]
+    )
 
 
 def sign_flip_test(differences: Sequence[int]) -> PairedTest:
@@ -170,11 +172,11 @@ def sign_flip_test(differences: Sequence[int]) -> PairedTest:
             for signed in (value - size, value + size):
                 added[signed] = added.get(signed, 0) + count
         sums = added
-    as_far = sum(count for value, count in sums.items() if abs(value) >= abs(sum(differences)))
+    as_extreme = sum(count for value, count in sums.items() if abs(value) >= abs(sum(differences)))
     return PairedTest(
         only_first=sum(difference > 0 for difference in differences),
         only_second=sum(difference < 0 for difference in differences),
-        p_value=as_far / sum(sums.values()),
+        p_value=as_extreme / sum(sums.values()),
     )
 
 

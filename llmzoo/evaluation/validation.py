@@ -64,7 +64,7 @@ def validate(
     *,
     env_args: Mapping[str, Any] | None = None,
     tasks: int | None = None,
-    ended: Callable[[Episode], object] | None = None,
+    on_episode_end: Callable[[Episode], object] | None = None,
 ) -> Validation:
     """Play the tasks of all splits with the reference solutions and with wrong answers.
 
@@ -82,24 +82,26 @@ def validate(
     first.reset(seed=0)
     info = first.infos[first.agents[0]]
     count = info.get("tasks")
-    number = min(n for n in (tasks, count, None if count else MAX_GENERATED_TASKS) if n is not None)
+    task_count = min(
+        n for n in (tasks, count, None if count else MAX_GENERATED_TASKS) if n is not None
+    )
     source = getattr(game, "tasks", None)
     bad = [
         Fault(kind="bad record", where=w, what=x)
         for w, x in _parse_bad_records(getattr(source, "bad", ()))
     ]
-    known = _play_tasks(make, number, expert().answer, ended)
+    references = _play_tasks(make, task_count, expert().answer, on_episode_end)
     faults = [
         *bad,
-        *_check_references(known),
-        *_check_wrong_answers(make, known, ended),
-        *_find_duplicates(known),
-        *_find_leaks(make, known, count),
+        *_check_references(references),
+        *_check_wrong_answers(make, references, on_episode_end),
+        *_find_duplicates(references),
+        *_find_leaks(make, references, count),
     ]
     return Validation(
         env=env,
         source=str(info.get("source")),
-        tasks=number,
+        tasks=task_count,
         split_tasks=count,
         left_out=info.get("left_out", 0),
         faults=tuple(faults),
@@ -114,15 +116,15 @@ def _parse_bad_records(messages: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 def _play_tasks(
     make: Callable[[], AECEnv],
-    number: int,
+    task_count: int,
     answer: Callable[[PolicyRequest], str],
-    ended: Callable[[Episode], object] | None,
+    on_episode_end: Callable[[Episode], object] | None,
 ) -> list[Episode]:
-    """The episodes of the first ``number`` tasks."""
+    """The episodes of the first ``task_count`` tasks."""
     played: list[Episode] = []
-    for start in range(0, number, _BATCH_SIZE):
-        numbers = range(start, min(number, start + _BATCH_SIZE))
-        note = None if ended is None else (lambda _, episode: ended(episode))
+    for start in range(0, task_count, _BATCH_SIZE):
+        numbers = range(start, min(task_count, start + _BATCH_SIZE))
+        note = None if on_episode_end is None else (lambda _, episode: on_episode_end(episode))
         played += play_episodes(
             make, ScriptedPolicy(answer), numbers, tasks=numbers, on_episode_end=note
         )
@@ -137,8 +139,8 @@ def _is_unsolved(episode: Episode) -> bool:
     return any(decision.completion.refused for decision in episode.decisions)
 
 
-def _check_references(known: Sequence[Episode]) -> Iterator[Fault]:
-    for episode in known:
+def _check_references(references: Sequence[Episode]) -> Iterator[Fault]:
+    for episode in references:
         if _is_unsolved(episode):
             yield Fault(kind="no reference", where=_task_name(episode), what=KINDS["no reference"])
         elif not episode.success:
@@ -153,22 +155,24 @@ def _errors(episode: Episode) -> list[str]:
 
 def _check_wrong_answers(
     make: Callable[[], AECEnv],
-    known: Sequence[Episode],
-    ended: Callable[[Episode], object] | None,
+    references: Sequence[Episode],
+    on_episode_end: Callable[[Episode], object] | None,
 ) -> Iterator[Fault]:
-    """Tasks that are solved by an empty answer, or by a spoiled reference: one whose functions return nothing
-    or, for tasks with a final answer, whose numbers are changed.
+    """Tasks that are solved by an empty answer or by a spoiled reference.
+
+    In a spoiled reference the functions return nothing, or, for tasks with a final answer, the numbers are
+    changed.
 
     Tasks in which agents play against each other are not checked, because they have no wrong answers.
     """
-    if any("outcomes" in episode.info for episode in known):
+    if any("outcomes" in episode.info for episode in references):
         return
     spoiled = {
         episode.seed: {
             d.agent: _spoil(d.completion.text, answer="answer" in episode.info)
             for d in episode.decisions
         }
-        for episode in known
+        for episode in references
     }
     answers: dict[str, Callable[[PolicyRequest], str]] = {
         "nothing": lambda request: "",
@@ -176,7 +180,7 @@ def _check_wrong_answers(
     }
     for description, answer in answers.items():
         for episode, reference in zip(
-            _play_tasks(make, len(known), answer, ended), known, strict=True
+            _play_tasks(make, len(references), answer, on_episode_end), references, strict=True
         ):
             texts = {d.completion.text for d in reference.decisions}
             same = texts.issuperset(d.completion.text for d in episode.decisions)
@@ -192,9 +196,9 @@ def _spoil(text: str, *, answer: bool) -> str:
     return re.sub(r"\d+", lambda number: str(int(number[0]) + 1), text) if answer else text
 
 
-def _find_duplicates(known: Sequence[Episode]) -> Iterator[Fault]:
+def _find_duplicates(references: Sequence[Episode]) -> Iterator[Fault]:
     first: dict[Any, str] = {}
-    for episode in known:
+    for episode in references:
         id = episode.info.get("task_id")
         if id is not None and id in first and first[id] != _task_name(episode):
             yield Fault(
@@ -204,19 +208,19 @@ def _find_duplicates(known: Sequence[Episode]) -> Iterator[Fault]:
 
 
 def _find_leaks(
-    make: Callable[..., AECEnv], known: Sequence[Episode], count: int | None
+    make: Callable[..., AECEnv], references: Sequence[Episode], count: int | None
 ) -> Iterator[Fault]:
     """Tasks of the test split whose prompt equals that of a training task, ignoring case and punctuation."""
     if (
         count is None
     ):  # generators separate the splits by task content, and the test kit checks that
         return
-    names = {_task_name(episode): _normalized_prompt(episode) for episode in known}
+    names = {_task_name(episode): _normalized_prompt(episode) for episode in references}
     tests = _task_names(make, "test")
     trained = {names[name]: name for name in names if name not in tests}
     for name in names:
         if name in tests and names[name] in trained:
-            yield Fault(kind="leak", where=name, what=f"all but {trained[names[name]]}")
+            yield Fault(kind="leak", where=name, what=f"nearly identical to {trained[names[name]]}")
 
 
 def _normalized_prompt(episode: Episode) -> str:

@@ -26,7 +26,7 @@ class Updater(Protocol):
     (optimisers, critics, references, running means) as safetensors and JSON.
     """
 
-    def players(self) -> Mapping[str, Policy]:
+    def rollout_policies(self) -> Mapping[str, Policy]:
         """The policy that plays each agent in the next batch."""
         ...
 

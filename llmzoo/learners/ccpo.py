@@ -26,12 +26,12 @@ class CCPO(JointLearner):
     with a different completion.
 
     The replacements are the other completions of the group, so no further completions are sampled at the
-    node itself. Each of the N x K x ``redraws`` joint actions is tried in a copy of the episode and, unless
+    node itself. Each of the N x K x ``counterfactuals`` joint actions is tried in a copy of the episode and, unless
     that ends the episode, played to the end, which costs tokens in tasks with several turns. If steps are
-    slow, for example because they run programs, set fewer ``redraws``.
+    slow, for example because they run programs, set fewer ``counterfactuals``.
 
     The baseline does not contain the completion itself, so the gradient at each node is unbiased. With one
-    agent and all redraws this is ``marloo``. MAGRPO with ``mode="cross"`` averages over all K**N joint
+    agent and all counterfactuals this is ``marloo``. MAGRPO with ``mode="cross"`` averages over all K**N joint
     actions: it has even less noise, and needs more copies.
     """
 
@@ -41,9 +41,13 @@ class CCPO(JointLearner):
 
     @property
     def plan(self) -> JointTree:
-        given = self.config.redraws
-        return replace(super().plan, redraws=self.config.group_size - 1 if given is None else given)
+        given = self.config.counterfactuals
+        return replace(
+            super().plan, counterfactuals=self.config.group_size - 1 if given is None else given
+        )
 
     def credit(self, group: Group) -> Tensor:
-        assert group.redrawn, "this group has no returns with replaced completions"
-        return counterfactual_baseline(torch.tensor(group.returns), torch.tensor(group.redrawn))
+        assert group.counterfactual_returns, "this group has no returns with replaced completions"
+        return counterfactual_baseline(
+            torch.tensor(group.returns), torch.tensor(group.counterfactual_returns)
+        )

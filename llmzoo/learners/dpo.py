@@ -11,7 +11,7 @@ from llmzoo.learners.groups import joint_plan
 from llmzoo.learners.updates.dpo import DPOUpdater, MADPOUpdater
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.rollout.plans import JointTree, NothingPlayed
+from llmzoo.rollout.plans import JointTree, NoRollouts
 
 
 class DPO(Learner):
@@ -48,8 +48,8 @@ class DPO(Learner):
         return True
 
     @property
-    def plan(self) -> JointTree | NothingPlayed:
-        return joint_plan(self.config) if self.config.preferences is None else NothingPlayed()
+    def plan(self) -> JointTree | NoRollouts:
+        return joint_plan(self.config) if self.config.preferences is None else NoRollouts()
 
     def updater(
         self,

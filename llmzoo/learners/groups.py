@@ -79,7 +79,7 @@ class GroupLearner(Learner):
         """Whether to play more episodes because too few groups have different returns."""
         if self.config.zero_variance_groups != "resample" or rounds >= self.config.resamples:
             return False
-        return 2 * sum(group.differs for group in batch.groups) < len(batch.groups)
+        return 2 * sum(group.has_return_variance for group in batch.groups) < len(batch.groups)
 
     def compute_advantages(self, groups: Sequence[Group]) -> list[ScoredGroup]:
         """The groups with their advantages. Completions that no model sampled are dropped and do not affect
@@ -186,7 +186,8 @@ class GroupUpdater(PolicyGradientUpdater):
             kept = [
                 c
                 for c in scored
-                if c.group.differs or config_of(c.group.agent).zero_variance_groups == "keep"
+                if c.group.has_return_variance
+                or config_of(c.group.agent).zero_variance_groups == "keep"
             ]
             metrics["dropped_groups"] = len(scored) - len(kept)
             scored = kept

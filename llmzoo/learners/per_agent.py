@@ -27,7 +27,10 @@ _UPDATE_OPTIONS = (
     *(field.name for field in fields(OptimizerConfig)),
     *("max_update_kl", "importance_cap", "epochs", "minibatches", "microbatch_tokens", "replay"),
 )
-_AGENT_TREE_OPTIONS = ("with_greedy", "redraws")  # of a joint tree; agents may have different ones
+_AGENT_TREE_OPTIONS = (
+    "with_greedy",
+    "counterfactuals",
+)  # of a joint tree; agents may have different ones
 
 
 class PerAgentLearner(GroupLearner):
@@ -110,7 +113,7 @@ class PerAgentTree(RolloutPlan):
             plan = replace(
                 plan,
                 with_greedy=any(own.with_greedy for own in plans.values()),
-                redraws={agent: own.redraws for agent, own in plans.items()},
+                counterfactuals={agent: own.counterfactuals for agent, own in plans.items()},
             )
         return plan.rollout(env, seed, trained)
 

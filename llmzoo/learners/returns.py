@@ -126,12 +126,21 @@ def transform_returns(groups: Sequence[Group], spec: Sequence[str]) -> Sequence[
     import torch
 
     greedy = [torch.tensor([g.greedy]) for g in groups if g.greedy is not None]
-    redrawn = [torch.tensor(g.redrawn) for g in groups if g.redrawn]
+    counterfactual_returns = [
+        torch.tensor(g.counterfactual_returns) for g in groups if g.counterfactual_returns
+    ]
     change = parse_reward_functions(spec)
-    shaped = iter(change([*(torch.tensor(g.returns) for g in groups), *greedy, *redrawn]))
+    shaped = iter(
+        change([*(torch.tensor(g.returns) for g in groups), *greedy, *counterfactual_returns])
+    )
     changed = [replace(g, returns=tuple(next(shaped).tolist())) for g in groups]
     changed = [g if g.greedy is None else replace(g, greedy=next(shaped).item()) for g in changed]
-    return [replace(g, redrawn=tuple(next(shaped).tolist())) if g.redrawn else g for g in changed]
+    return [
+        replace(g, counterfactual_returns=tuple(next(shaped).tolist()))
+        if g.counterfactual_returns
+        else g
+        for g in changed
+    ]
 
 
 def _parse_reward_function(entry: str) -> ReturnFunction:

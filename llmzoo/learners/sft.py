@@ -83,5 +83,5 @@ class ScriptedEpisodes(WholeEpisodes):
 
     config: SFTConfig
 
-    def players(self, agent_policies: Mapping[str, Policy]) -> Mapping[str, Policy]:
+    def rollout_policies(self, agent_policies: Mapping[str, Policy]) -> Mapping[str, Policy]:
         return demonstration_policies(self.config, agent_policies)

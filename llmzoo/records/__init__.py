@@ -1,4 +1,4 @@
-"""What a rollout records, and how it is stored and sent."""
+"""The records of rollouts, and how they are stored and sent."""
 
 from llmzoo.records.records import (
     Batch,

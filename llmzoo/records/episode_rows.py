@@ -1,7 +1,7 @@
-"""Whole episodes as JSON objects, one on a line of ``episodes.jsonl``.
+"""Whole episodes as JSON objects, one per line of ``episodes.jsonl``.
 
 ``llmzoo eval --out`` and ``llmzoo serve gateway`` write such files. Unlike the rows of
-:mod:`llmzoo.records.trajectories`, they keep the tokens of prompts and answers, the answers'
+:mod:`llmzoo.records.trajectories`, they keep the tokens of prompts and completions,
 log-probabilities, and the messages of conversations.
 """
 
@@ -24,7 +24,7 @@ _CONVERSATION_FIELDS = ("messages", "tools")
 
 
 def to_row(episode: Episode, key: SampleKey, id: str) -> dict[str, Any]:
-    """An episode as a JSON object. What it was and gave comes first, then its decisions."""
+    """An episode as a JSON object, with the decisions last."""
     task, sample = key
     row: dict[str, Any] = {"task": task, "sample": sample, "id": id}
     decisions = [decision_to_row(d, field_values(d.completion)) for d in episode.decisions]
@@ -32,7 +32,7 @@ def to_row(episode: Episode, key: SampleKey, id: str) -> dict[str, Any]:
 
 
 def to_episode(row: Mapping[str, Any]) -> Episode:
-    """The episode that :func:`to_row` wrote; what infos hold comes back as plain JSON."""
+    """The episode that :func:`to_row` wrote. The values in infos are plain JSON."""
     decisions = [
         decision_from_row(decision, Completion(**lists_to_tuples(decision["completion"])))
         for decision in row["decisions"]
@@ -42,7 +42,7 @@ def to_episode(row: Mapping[str, Any]) -> Episode:
 
 
 def decision_to_row(decision: Decision, completion: Any) -> dict[str, Any]:
-    """A decision's fields, with ``completion`` for its own, and the messages of a conversation."""
+    """A decision's fields, with ``completion`` in place of its own, and the messages of a conversation."""
     row = {**field_values(decision), "completion": completion}
     if isinstance(decision.observation, Conversation):
         row |= {name: getattr(decision.observation, name) for name in _CONVERSATION_FIELDS}
@@ -67,7 +67,7 @@ def read_lines(path: Path) -> Iterator[bytes]:
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a file of episodes, or of the folder that holds one.
 
-    Raises :class:`CheckpointError` if there is no such file, or for a line that is no episode.
+    Raises :class:`CheckpointError` if there is no such file, or for a line that is not an episode.
     """
     path = path / EPISODES_FILE if path.is_dir() else path
     if not path.exists():
@@ -80,11 +80,13 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
             to_episode(row)
             yield row | {"task": int(row["task"]), "sample": int(row["sample"])}
         except (ValueError, LookupError, TypeError, RecursionError) as error:
-            raise CheckpointError(f"{path}, line {number} is no episode: {error!r:.200}") from None
+            raise CheckpointError(
+                f"{path}, line {number} is not an episode: {error!r:.200}"
+            ) from None
 
 
 def load_episodes(path: str | Path) -> list[Episode]:
-    """The episodes that ``llmzoo eval --out`` or ``llmzoo serve gateway`` kept, by task and sample.
+    """The episodes that ``llmzoo eval --out`` or ``llmzoo serve gateway`` saved, by task and sample.
 
     ``path``: the folder, or its ``episodes.jsonl``. Raises :class:`CheckpointError` for anything else.
     """

@@ -1,8 +1,8 @@
-"""What a rollout records: plain frozen data, with no behaviour beyond views.
+"""The records of rollouts: frozen dataclasses.
 
-A :class:`Group` is one prompt and its K answers. It is the unit of sampling (the prompt is read
-once for all K), of credit (a baseline is computed inside a group and nowhere else) and of the
-update. The K prompts are identical by construction, so no baseline can mix agents, turns or tasks.
+A :class:`Group` is one prompt and its K completions. It is the unit of sampling (the prompt is computed once
+for all K), of credit (a baseline is computed only within a group) and of the update. The K completions have
+the same prompt, so no baseline can mix agents, turns or tasks.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """One answer of a policy.
+    """What a policy wrote for one prompt.
 
-    ``ids`` and ``logprobs`` are as sampled, the end-of-sequence token included; both are empty
-    where no model with known probabilities wrote the text (a scripted agent, a person, a failed
-    call), and such a completion is never trained on. ``truncated``: the token limit cut it off.
-    ``refused``: no answer was written, as the prompt is too long for the model, empty, or against
-    the rules of its provider, or as a scripted player knows no solution of the task. ``failure``: why
-    the call of an endpoint failed, which leaves the text empty; "" if it did not.
+    ``ids`` and ``logprobs`` are as sampled, including the end-of-sequence token. Both are empty if no model
+    with known probabilities wrote the text (a scripted policy, a person, a failed call). Such a completion is
+    never trained on. ``truncated``: the token limit cut it off. ``refused``: the policy wrote nothing, because
+    the prompt is too long for the model, empty, or against the rules of its provider, or because a scripted
+    policy knows no solution of the task. ``failure``: why the call of an endpoint failed (the text is then
+    empty); "" if it did not fail.
     """
 
     text: str
@@ -42,9 +42,9 @@ class Completion:
 class Decision:
     """One action of one agent in an episode.
 
-    ``turn`` counts this agent's own decisions from 0. ``reward`` is what was paid between this
-    action and the agent's next visit. ``paid_after`` gives each payment its time: pairs of (index
-    in the episode's decisions after which it was paid, amount); the amounts sum to ``reward``.
+    ``turn`` counts this agent's own decisions from 0. ``reward``: the sum of the agent's rewards from this
+    action to its next decision. ``paid_after``: these rewards with their times, as pairs of (index of the
+    decision in the episode after which the reward was given, amount).
     """
 
     agent: str
@@ -54,7 +54,7 @@ class Decision:
     reward: float
     paid_after: tuple[tuple[int, float], ...] = ()
     info: Mapping[str, Any] = field(default_factory=dict)
-    state: str = ""  # the global state, where the rollout asked for it
+    state: str = ""  # the global state, if the rollout records it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +67,13 @@ class Episode:
     terminated: bool
     truncated: bool
     success: bool
-    totals: Mapping[str, float]  # everything that each agent was paid
+    totals: Mapping[str, float]  # the sum of each agent's rewards
     info: Mapping[str, Any] = field(default_factory=dict)  # the last info of the first agent
-    final: Mapping[str, str] = field(default_factory=dict)  # what each agent read at the end
-    final_state: str = ""  # the global state at the end, where the rollout asked for it
-    cut_off: tuple[str, ...] = ()  # agents that a time limit stopped, rather than the task's end
+    final: Mapping[str, str] = field(
+        default_factory=dict
+    )  # the last observation of each agent that was done
+    final_state: str = ""  # the global state at the end, if the rollout records it
+    cut_off: tuple[str, ...] = ()  # agents that were truncated, not terminated
     failure: str = ""  # why a judge, a tool or an endpoint gave no result
     timed_task: bool = False  # the environment says that its time limit is a rule of the task
 
@@ -86,8 +88,8 @@ class Episode:
     def returns(self, gamma: float = 1.0) -> tuple[float, ...]:
         """The discounted return of every decision, aligned with ``decisions``.
 
-        A payment counts for each earlier decision of the same agent, discounted by the number of
-        the agent's own turns that lie between: gamma**0 for the rewards before its next turn.
+        A reward counts for each earlier decision of the same agent. It is discounted by the number of the
+        agent's own turns in between: gamma**0 for the rewards before its next turn.
         """
         returns = [0.0] * len(self.decisions)
         for agent in self.agents:
@@ -100,41 +102,44 @@ class Episode:
 
 
 def is_negligible(value: float, returns: Sequence[float]) -> bool:
-    """Whether ``value`` is no more than rounding beside returns of this size."""
+    """Whether ``value`` may be a rounding error, compared with the size of these returns."""
     return abs(value) <= 1e-6 * max(1.0, *map(abs, returns))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentReturns:
-    """A reward component: what a :class:`Group` says of the whole, with the same discount."""
+    """The returns of one reward component in a :class:`Group`, with the same discount as the total."""
 
     returns: tuple[float, ...]
     greedy: float | None = None
-    redrawn: tuple[float, ...] = ()
+    counterfactual_returns: tuple[float, ...] = ()
 
     def select(self, indices: Sequence[int]) -> ComponentReturns:
-        """The part of a group with these of its completions."""
-        redrawn = tuple(self.redrawn[i] for i in indices) if self.redrawn else ()
+        """The returns of the completions with these indices."""
+        counterfactual_returns = (
+            tuple(self.counterfactual_returns[i] for i in indices)
+            if self.counterfactual_returns
+            else ()
+        )
         returns = tuple(self.returns[i] for i in indices)
-        return replace(self, returns=returns, redrawn=redrawn)
+        return replace(self, returns=returns, counterfactual_returns=counterfactual_returns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """K completions of one prompt by one agent, with a return each.
 
-    ``turn`` counts the agent's own turns from 0. ``key`` names the prompt's place: the seed, the
-    path to it and the agent, unique in a batch. ``greedy`` is the return of the policy's greedy
-    completion of the same prompt, where the rollout asked for it.
-    ``redrawn``: for each completion, the mean return when this agent's answer is drawn again and those of
-    the others stay, where the rollout asked for it.
-    ``components``: the returns of each reward component. They sum to the whole. Empty where the
-    environment names none.
-    ``infos``: the agent's info after each completion was tried, where the rollout tried them.
-    ``reach``: what the group counts for as a sample of where the policy itself gets to: the sum over
-    a tree's groups of ``reach`` x anything is an unbiased estimate of the same sum along the
-    policy's own play. A group of attempts counts for as many decisions. Rollouts other than joint trees
-    leave it at 1.
+    ``turn`` counts the agent's own turns from 0. ``key`` is unique in a batch: the seed, the path to the
+    node of the tree, and the agent. ``greedy``: the return of the policy's greedy completion of the same
+    prompt, if the rollout tries it. ``counterfactual_returns``: for each completion, the mean return if it is
+    replaced by other completions of the group while the other agents' completions stay, if the rollout tries
+    them. ``components``: the returns of each reward component, which sum to the total. Empty if the
+    environment names none. ``infos``: the agent's info after each completion, if the rollout recorded it.
+
+    ``reach``: the weight of the group's node in its tree, an estimate of the probability that the policy's own
+    play reaches it. For any quantity of a node, the sum of ``reach`` x quantity over the groups of a tree is
+    an unbiased estimate of its sum along an episode of the policy. The weight of a group of attempts is
+    multiplied by their number. It is 1 in rollouts other than joint trees.
     """
 
     agent: str
@@ -144,7 +149,7 @@ class Group:
     completions: tuple[Completion, ...]
     returns: tuple[float, ...]
     greedy: float | None = None
-    redrawn: tuple[float, ...] = ()
+    counterfactual_returns: tuple[float, ...] = ()
     components: Mapping[str, ComponentReturns] = field(default_factory=dict)
     infos: tuple[Mapping[str, Any], ...] = ()
     reach: float = 1.0
@@ -154,51 +159,64 @@ class Group:
             raise ValueError(f"{len(self.completions)} completions, {len(self.returns)} returns")
 
     def without_unknown_returns(self) -> Group | None:
-        """The group without the completions whose return is unknown (nan), as after a failure of a judge, a
-        tool or an endpoint; None if nothing is left to compare."""
+        """The group without the completions whose return is unknown (nan); None if none is left.
+
+        Returns are unknown if a judge, a tool or an endpoint failed.
+        """
         unknown = self.greedy is not None and isnan(self.greedy)
         known = [
             i
             for i, value in enumerate(self.returns)
-            if not (unknown or isnan(value) or (self.redrawn and isnan(self.redrawn[i])))
+            if not (
+                unknown
+                or isnan(value)
+                or (self.counterfactual_returns and isnan(self.counterfactual_returns[i]))
+            )
         ]
         if len(known) == len(self.returns):
             return self
         return self.select(known) if known else None
 
     @property
-    def differs(self) -> bool:
-        """Whether the returns, redrawn ones included, differ by more than rounding, so that comparing them
-        teaches something.
+    def has_return_variance(self) -> bool:
+        """Whether the returns, including counterfactual ones, differ by more than rounding errors.
 
-        A group baseline makes all advantages of other groups zero. Dynamic sampling drops such
-        groups and samples new ones (DAPO, arXiv 2503.14476).
+        If they do not, a group baseline makes all advantages zero. Dynamic sampling drops such groups and
+        samples new ones (DAPO, arXiv 2503.14476).
         """
-        compared = (*self.returns, *self.redrawn)
+        compared = (*self.returns, *self.counterfactual_returns)
         return not is_negligible(max(compared) - min(compared), compared)
 
     def split_by_component(self) -> list[Group]:
-        """For each reward component, the group as if it were all that is paid; the group itself
-        where the environment names none."""
+        """For each reward component, the group with the returns of this component only; the group itself if
+        the environment names none."""
         return [
-            replace(self, returns=p.returns, greedy=p.greedy, redrawn=p.redrawn, components={})
+            replace(
+                self,
+                returns=p.returns,
+                greedy=p.greedy,
+                counterfactual_returns=p.counterfactual_returns,
+                components={},
+            )
             for p in self.components.values()
         ] or [self]
 
     def select(self, indices: Sequence[int]) -> Group:
-        """The group with these of its completions."""
+        """The group with only the completions of these indices."""
         return replace(
             self,
             completions=tuple(self.completions[i] for i in indices),
             returns=tuple(self.returns[i] for i in indices),
-            redrawn=tuple(self.redrawn[i] for i in indices) if self.redrawn else (),
+            counterfactual_returns=tuple(self.counterfactual_returns[i] for i in indices)
+            if self.counterfactual_returns
+            else (),
             components={name: part.select(indices) for name, part in self.components.items()},
             infos=tuple(self.infos[i] for i in indices) if self.infos else (),
         )
 
 
 def drop_unknown_returns(groups: Sequence[Group]) -> tuple[Group, ...]:
-    """The groups without completions of unknown return, and none in which nothing is left to compare."""
+    """The groups without completions of unknown return. Groups without any other completion are dropped."""
     return tuple(
         found for group in groups if (found := group.without_unknown_returns()) is not None
     )
@@ -206,7 +224,7 @@ def drop_unknown_returns(groups: Sequence[Group]) -> tuple[Group, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeOutcome:
-    """How one rollout ended: ``totals`` is what each agent was paid in it."""
+    """How an episode of a rollout ended. ``totals``: the sum of each agent's rewards."""
 
     seed: int
     success: bool
@@ -216,10 +234,11 @@ class EpisodeOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """What a rollout gives a learner: groups or episodes, and how they ended.
+    """The data of rollouts that a learner trains on: groups or episodes, and how the episodes ended.
 
-    failures: for each episode that a failed judge, tool or endpoint spoiled, why it failed. Such an episode
-        has no ending, and its completions are in no group.
+    ``endings``: the outcomes of all episodes that ended. ``failures``: for each episode in which a judge, a
+    tool or an endpoint failed, the reason. Such an episode has no entry in ``endings``, and its completions are
+    in no group.
     """
 
     groups: tuple[Group, ...] = ()
@@ -229,7 +248,7 @@ class Batch:
 
     @property
     def completions(self) -> tuple[Completion, ...]:
-        """Every answer: those of the groups, in their order, then those of the episodes."""
+        """All completions: those of the groups in order, then those of the episodes."""
         return (
             *(completion for group in self.groups for completion in group.completions),
             *(d.completion for episode in self.episodes for d in episode.decisions),
@@ -237,7 +256,7 @@ class Batch:
 
     @staticmethod
     def from_episode(episode: Episode) -> Batch:
-        """The batch of one plain episode; its failure alone if a service failed."""
+        """The batch of one episode. If a service failed in it, the batch has only the failure."""
         if episode.failure:
             return Batch(failures=(episode.failure,))
         ending = EpisodeOutcome(

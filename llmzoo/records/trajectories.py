@@ -1,9 +1,9 @@
-"""Trajectories: episodes as rows, one a decision, and files of them through ``datasets``.
+"""Trajectories: episodes as rows, one per decision, and their files, through ``datasets``.
 
 The rows of an episode are consecutive, in the order of its decisions. Each has the fields of
 :data:`FIELDS`. ``next_observation`` is the agent's own next observation, ``return`` its undiscounted
 return from this decision on, ``episode_return`` its return of the whole episode, and ``policy`` the
-name of the player that wrote the completion.
+name of the policy that wrote the completion.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def to_rows(episodes: Sequence[Episode], *, policy: str = "") -> list[Row]:
     for episode in episodes:
         returns = episode.returns()
         next_observations = _next_observations(episode)
-        for decision, following_text, returned in zip(
+        for decision, next_observation, returned in zip(
             episode.decisions, next_observations, returns, strict=True
         ):
             table.append(
@@ -54,7 +54,7 @@ def to_rows(episodes: Sequence[Episode], *, policy: str = "") -> list[Row]:
                     "turn": decision.turn,
                     "prompt": decision.observation,
                     "completion": decision.completion.text,
-                    "next_observation": following_text,
+                    "next_observation": next_observation,
                     "reward": float(decision.reward),
                     "return": float(returned),
                     "episode_return": float(episode.totals[decision.agent]),
@@ -77,8 +77,8 @@ def _next_observations(episode: Episode) -> list[str]:
 def split_by_episode(rows: Sequence[Row]) -> list[list[Row]]:
     """The rows of each episode.
 
-    A new episode begins when the environment, the seed or the player changes, or when a turn of an
-    agent repeats.
+    A new episode begins when the environment, the seed or the policy changes, or when a turn of an
+    agent occurs again.
     """
     groups: list[list[Row]] = []
     before: tuple[Any, ...] = ()
@@ -100,10 +100,10 @@ def to_episodes(rows: Sequence[Row]) -> list[Episode]:
 
     Whatever a row does not contain is empty: infos, states, and the tokens of completions.
     """
-    return [_to_episode(part) for part in split_by_episode(rows)]
+    return [_to_episode(episode_rows) for episode_rows in split_by_episode(rows)]
 
 
-def _to_episode(part: Sequence[Row]) -> Episode:
+def _to_episode(episode_rows: Sequence[Row]) -> Episode:
     decisions = tuple(
         Decision(
             agent=row["agent"],
@@ -113,17 +113,19 @@ def _to_episode(part: Sequence[Row]) -> Episode:
             reward=row["reward"],
             paid_after=((number, row["reward"]),) if row["reward"] else (),
         )
-        for number, row in enumerate(part)
+        for number, row in enumerate(episode_rows)
     )
     return Episode(
-        env_id=part[0]["env"],
-        seed=part[0]["seed"],
+        env_id=episode_rows[0]["env"],
+        seed=episode_rows[0]["seed"],
         decisions=decisions,
         terminated=True,
         truncated=False,
-        success=part[0]["success"],
-        totals={row["agent"]: row["episode_return"] for row in part},
-        final={row["agent"]: row["next_observation"] for row in part},  # an agent's last row counts
+        success=episode_rows[0]["success"],
+        totals={row["agent"]: row["episode_return"] for row in episode_rows},
+        final={
+            row["agent"]: row["next_observation"] for row in episode_rows
+        },  # an agent's last row counts
     )
 
 
@@ -143,7 +145,11 @@ def filter_mask(
     differ in scale.
     """
     candidates: dict[str, list[tuple[int, float]]] = {}  # of each agent: number and return
-    numbered = [(number, row) for number, part in enumerate(split_by_episode(rows)) for row in part]
+    numbered = [
+        (number, row)
+        for number, episode_rows in enumerate(split_by_episode(rows))
+        for row in episode_rows
+    ]
     for number, row in numbered:
         agent, returned = row["agent"], row["episode_return"]
         passes = (row["success"] or not success) and (min_return is None or returned >= min_return)
@@ -151,7 +157,7 @@ def filter_mask(
             candidates[agent].append((number, returned))
     chosen = set()
     for agent, entries in candidates.items():
-        # in decimal: 0.07 * 100 is a little more than 7 in binary
+        # rounded, because 0.07 * 100 is a little more than 7 in binary
         count = len(entries) if top is None else math.ceil(round(top * len(entries), 9))
         best = sorted(entries, key=lambda entry: -entry[1])[:count]  # stable: the earlier first
         chosen |= {(agent, number) for number, _ in best}
@@ -243,7 +249,7 @@ def _hide_progress_bars(datasets: Any) -> Iterator[None]:
 
 
 def _validate_rows(given: Any, source: str) -> Iterator[Row]:
-    """Each row with exactly the known fields; whole numbers are taken for ``float`` fields."""
+    """Each row with exactly the known fields. Integers in ``float`` fields become floats."""
     for number, row in enumerate(given, start=1):
         checked: Row = {}
         for name, kind in FIELDS.items():

@@ -44,8 +44,8 @@ def dump(batch: Batch) -> bytes:
         "groups": [
             {
                 **field_values(group),
-                "prompt_ids": index.prompt(group.prompt_ids),
-                "completions": [index.answer(c) for c in group.completions],
+                "prompt_ids": index.add_prompt(group.prompt_ids),
+                "completions": [index.add_completion(c) for c in group.completions],
                 "components": {name: field_values(part) for name, part in group.components.items()},
             }
             for group in batch.groups
@@ -56,7 +56,8 @@ def dump(batch: Batch) -> bytes:
             {
                 **field_values(episode),
                 "decisions": [
-                    decision_to_row(d, index.answer(d.completion)) for d in episode.decisions
+                    decision_to_row(d, index.add_completion(d.completion))
+                    for d in episode.decisions
                 ],
             }
             for episode in batch.episodes
@@ -64,16 +65,16 @@ def dump(batch: Batch) -> bytes:
         "answers": [
             {
                 **field_values(c),
-                "prompt_ids": index.prompt(c.prompt_ids),
+                "prompt_ids": index.add_prompt(c.prompt_ids),
                 "ids": None,  # in the arrays
                 "logprobs": None,
             }
-            for c in index.answers
+            for c in index.completions
         ],
     }
     arrays = [
-        *_pack([c.ids for c in index.answers], np.int64),
-        *_pack([c.logprobs for c in index.answers], np.float64),
+        *_pack([c.ids for c in index.completions], np.int64),
+        *_pack([c.logprobs for c in index.completions], np.float64),
         *_pack(list(index.prompts), np.int64),
     ]
     rows["arrays"] = [(array.dtype.str, array.nbytes) for array in arrays]
@@ -112,7 +113,7 @@ def load(data: bytes) -> Batch:
     return Batch(
         groups=tuple(Group(**row) for row in groups),
         endings=tuple(EpisodeOutcome(**row) for row in rows["endings"]),
-        episodes=tuple(_episode(row, completions) for row in rows["episodes"]),
+        episodes=tuple(_row_to_episode(row, completions) for row in rows["episodes"]),
         failures=tuple(rows["failures"]),
     )
 
@@ -121,17 +122,17 @@ class _CompletionIndex:
     """Numbers for the completions and prompts of a batch, which are sent once each."""
 
     def __init__(self) -> None:
-        self.answers: list[Completion] = []
+        self.completions: list[Completion] = []
         self.prompts: dict[Ids, int] = {}
         self._numbers: dict[int, int] = {}
 
-    def answer(self, completion: Completion) -> int:
-        number = self._numbers.setdefault(id(completion), len(self.answers))
-        if number == len(self.answers):
-            self.answers.append(completion)
+    def add_completion(self, completion: Completion) -> int:
+        number = self._numbers.setdefault(id(completion), len(self.completions))
+        if number == len(self.completions):
+            self.completions.append(completion)
         return number
 
-    def prompt(self, ids: Ids) -> int:
+    def add_prompt(self, ids: Ids) -> int:
         return self.prompts.setdefault(ids, len(self.prompts))
 
 
@@ -150,6 +151,6 @@ def _unpack(lengths: NDArray[Any], flat: NDArray[Any]) -> Iterator[tuple[Any, ..
     return (tuple(itertools.islice(numbers, length)) for length in lengths.tolist())
 
 
-def _episode(row: Mapping[str, Any], answers: Sequence[Completion]) -> Episode:
-    decisions = [decision_from_row(d, answers[d["completion"]]) for d in row["decisions"]]
+def _row_to_episode(row: Mapping[str, Any], completions: Sequence[Completion]) -> Episode:
+    decisions = [decision_from_row(d, completions[d["completion"]]) for d in row["decisions"]]
     return Episode(**{**lists_to_tuples(row), "decisions": tuple(decisions)})

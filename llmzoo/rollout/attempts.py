@@ -24,8 +24,8 @@ from llmzoo.rollout.stepping import TOTAL, StepRequest, read_infos, rewards_by_c
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """The n attempts of an agent, each with the rewards of its step, by (agent, component), and the agent's
-    info after it."""
+    """The attempts of an agent. ``rewards``: those of each attempt's step, by (agent, component). ``infos``: the
+    agent's info after each attempt."""
 
     completions: Sequence[Completion]
     rewards: Sequence[Mapping[tuple[str, str], float]]
@@ -33,7 +33,7 @@ class Attempts:
 
     def total(self, agent: str) -> float:
         """The sum of the rewards of ``agent`` during the attempts."""
-        return sum(paid.get((agent, TOTAL), 0.0) for paid in self.rewards)
+        return sum(step_rewards.get((agent, TOTAL), 0.0) for step_rewards in self.rewards)
 
 
 def attempt_count(env: AECEnv, agents: Sequence[str]) -> int:
@@ -43,7 +43,7 @@ def attempt_count(env: AECEnv, agents: Sequence[str]) -> int:
 
 
 def sample_attempts(env: AECEnv, agent: str, count: int, seed: int) -> Rollout:
-    """A part of a rollout: sample ``count`` completions for ``agent``, and step ``env`` with all of them."""
+    """Part of a rollout: sample ``count`` completions for ``agent``, and step ``env`` with each of them."""
     (completions,) = yield [SampleRequest(build_request(env, agent, seed), count)]
     rewards, infos = [], []
     for completion in completions:

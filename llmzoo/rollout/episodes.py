@@ -56,7 +56,7 @@ def play_episodes(
     ]
     if on_episode_end is not None:
         rollouts = [
-            _report_episode_end(r, place, on_episode_end) for place, r in enumerate(rollouts)
+            _report_episode_end(r, index, on_episode_end) for index, r in enumerate(rollouts)
         ]
     return run_rollouts(
         rollouts, agent_policies, keys=rollout_keys(seeds), early=has_slow_steps(envs)
@@ -64,10 +64,10 @@ def play_episodes(
 
 
 def _report_episode_end(
-    rollout: Rollout, place: int, on_episode_end: Callable[[int, Episode], object]
+    rollout: Rollout, index: int, on_episode_end: Callable[[int, Episode], object]
 ) -> Rollout:
     episode = yield from rollout
-    on_episode_end(place, episode)
+    on_episode_end(index, episode)
     return episode
 
 
@@ -84,16 +84,16 @@ def episode_rollout(
     while not is_over(env):
         requests = [build_request(env, agent, seed) for agent in agents_to_act(env)]
         state = str(env.state()) if with_state else ""
-        completions = yield [SampleRequest(asked, 1, greedy) for asked in requests]
+        completions = yield [SampleRequest(request, 1, greedy) for request in requests]
         rewards_per_step = yield StepRequest(
             env, tuple(completion.text for (completion,) in completions), step_each
         )
-        for asked, (completion,), rewards in zip(
+        for request, (completion,), rewards in zip(
             requests, completions, rewards_per_step, strict=True
         ):
-            record.add_decision(asked.agent, str(asked.observation), completion, state)
+            record.add_decision(request.agent, str(request.observation), completion, state)
             record.add_reward(rewards)
-        record.read([asked.agent for asked in requests])
+        record.update_from_env([request.agent for request in requests])
         final_state = str(env.state()) if with_state else ""
         skip_dead(env)
     return Episode(
@@ -155,7 +155,7 @@ class _EpisodeRecord:
                 if agent in self._latest:
                     self._latest[agent]["paid_after"] += ((len(self.decisions) - 1, reward),)
 
-    def read(self, agents: Sequence[str]) -> None:
+    def update_from_env(self, agents: Sequence[str]) -> None:
         """Read the state after a round of steps; ``agents``: those that decided in it."""
         env = self.env
         for agent, info in read_infos(

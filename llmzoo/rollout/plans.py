@@ -1,6 +1,7 @@
-"""Where a learner's batches come from: trees, whole episodes, files, or nothing at all.
+"""Rollout plans: which rollouts a learner trains on, such as trees or whole episodes.
 
-A learner's ``plan`` is one of these. Plans of play are dataclasses, so learners with equal plans share a tree.
+Each learner has a ``plan``. Plans are dataclasses that can be compared, so learners with equal plans share a
+tree.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ class RolloutPlan:
         that learn."""
         raise NotImplementedError
 
-    def players(self, agent_policies: Mapping[str, Policy]) -> Mapping[str, Policy]:
-        """The policies that play: by default the agents' own."""
+    def rollout_policies(self, agent_policies: Mapping[str, Policy]) -> Mapping[str, Policy]:
+        """The policies that play each agent in rollouts: by default the agents' own."""
         return agent_policies
 
     def skip(self, seeds: Sequence[int]) -> None:
@@ -54,7 +55,7 @@ class JointTree(RolloutPlan):
     mode: Literal["align", "cross"] = "align"
     expand: int | None = 1
     with_greedy: bool = False
-    redraws: int | Mapping[str, int] = 0
+    counterfactuals: int | Mapping[str, int] = 0
 
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
         return joint_tree(
@@ -66,7 +67,7 @@ class JointTree(RolloutPlan):
             gamma=self.gamma,
             expand=self.expand,
             with_greedy=self.with_greedy,
-            redraws=self.redraws,
+            counterfactuals=self.counterfactuals,
         )
 
 
@@ -105,8 +106,8 @@ class WholeEpisodes(RolloutPlan):
 
 
 @dataclass(frozen=True, slots=True)
-class NothingPlayed(RolloutPlan):
-    """No rollout calls a policy: the updater has all the data."""
+class NoRollouts(RolloutPlan):
+    """Plays nothing: the updater has all the data."""
 
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
         yield from ()

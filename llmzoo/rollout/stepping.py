@@ -31,7 +31,10 @@ def agents_to_act(env: AECEnv) -> list[str]:
 
 
 def declared_agents_to_act(env: AECEnv) -> list[str]:
-    """The selected agent, or all live ones, the selected one first, if the metadata says that they act together."""
+    """The agents that act next, according to the metadata ``is_parallelizable``.
+
+    If it is true these are all live agents, beginning with the selected one, otherwise only the selected one.
+    """
     if not env.metadata.get("is_parallelizable", False):
         return [env.agent_selection]
     first = env.agents.index(env.agent_selection)
@@ -44,7 +47,7 @@ def is_over(env: AECEnv) -> bool:
 
 
 def skip_dead(env: AECEnv) -> None:
-    """Step past agents that are done, up to the next agent that can act."""
+    """Step over agents that are done, with ``step(None)``, to the next agent that can act."""
     while not is_over(env) and (
         env.terminations[env.agent_selection] or env.truncations[env.agent_selection]
     ):
@@ -52,22 +55,22 @@ def skip_dead(env: AECEnv) -> None:
 
 
 def step_joint_action(env: AECEnv, texts: Sequence[str]) -> dict[str, float]:
-    """Step ``env`` with the actions of the next agents to act, and past agents that are done.
+    """Step ``env`` with the actions of the next agents to act, and over agents that are done.
 
     Returns the total reward of each agent. It is nan for every agent if the step ended in a failure, because
     the rewards of the actions are then unknown.
     """
-    paid = dict.fromkeys(env.agents, 0.0)
+    rewards = dict.fromkeys(env.agents, 0.0)
     for step in step_each(env, texts):
         for agent, reward in step.items():
-            paid[agent] = paid.get(agent, 0.0) + reward
+            rewards[agent] = rewards.get(agent, 0.0) + reward
     skip_dead(env)
-    return nan_rewards(paid) if service_failure(env) else paid
+    return nan_rewards(rewards) if service_failure(env) else rewards
 
 
-def nan_rewards(paid: Mapping[str, float]) -> dict[str, float]:
+def nan_rewards(rewards: Mapping[str, float]) -> dict[str, float]:
     """The rewards of a step that failed: nan for every agent."""
-    return dict.fromkeys(paid, math.nan)
+    return dict.fromkeys(rewards, math.nan)
 
 
 def failure_reason(env: AECEnv) -> str:
@@ -91,11 +94,11 @@ def read_infos(env: AECEnv, agents: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 def step_each(env: AECEnv, texts: Sequence[str]) -> list[dict[str, float]]:
     """Step ``env`` with the actions of the next agents to act; return each agent's reward at each step."""
-    paid = []
+    rewards = []
     for text in texts:
         env.step(text)
-        paid.append(step_rewards(env))
-    return paid
+        rewards.append(step_rewards(env))
+    return rewards
 
 
 TOTAL = ""  # the name of the total reward, next to those of components
@@ -104,16 +107,16 @@ Infos = Mapping[str, Mapping[str, Any]]  # of each agent
 
 
 def rewards_by_component(
-    before: Infos, after: Infos, paid: Mapping[str, float], acting_agents: Collection[str]
+    before: Infos, after: Infos, rewards: Mapping[str, float], acting_agents: Collection[str]
 ) -> dict[tuple[str, str], float]:
-    """Each agent's rewards between two states, by (agent, component). The total, ``paid``, has the name
+    """Each agent's rewards between two states, by (agent, component). The total, ``rewards``, has the name
     ``TOTAL``; the others are the components that the environment names.
 
     ``before`` and ``after``: the infos of these states. Their ``reward_components`` are an agent's rewards
     since it last acted. ``acting_agents``: those that acted between the two states.
     """
-    amounts = {(agent, TOTAL): amount for agent, amount in paid.items()}
-    for agent in paid:
+    amounts = {(agent, TOTAL): amount for agent, amount in rewards.items()}
+    for agent in rewards:
         earlier = (
             {} if agent in acting_agents else before.get(agent, {}).get("reward_components", {})
         )
@@ -124,13 +127,13 @@ def rewards_by_component(
 
 def step_rewards(env: AECEnv) -> dict[str, float]:
     """Each agent's reward at the last step. Raises :class:`ConfigError` unless all are finite."""
-    paid = {agent: float(reward) for agent, reward in env.rewards.items()}
-    for agent, reward in paid.items():
+    rewards = {agent: float(reward) for agent, reward in env.rewards.items()}
+    for agent, reward in rewards.items():
         if not math.isfinite(reward):
             raise ConfigError(
                 f"{env} gave {agent} the reward {reward}: rewards must be finite numbers"
             )
-    return paid
+    return rewards
 
 
 def is_success(env: AECEnv, agent: str | None = None) -> bool:
@@ -176,14 +179,14 @@ class RemotelyHosted(ABC):
     def host(self) -> RemoteHost: ...
 
 
-def get_remote_host(act: StepRequest) -> RemoteHost | None:
+def get_remote_host(step: StepRequest) -> RemoteHost | None:
     """The host that can make a step in one call with others; None for a local step.
 
     A wrapper may change what a step does. So a host steps only environments without a user's wrapper,
     and only with the two step functions that hosts support.
     """
-    env: AECEnv = act.env.env if type(act.env) is FastOrderEnforcingWrapper else act.env
-    if isinstance(env, RemotelyHosted) and act.step_fn in (step_joint_action, step_each):
+    env: AECEnv = step.env.env if type(step.env) is FastOrderEnforcingWrapper else step.env
+    if isinstance(env, RemotelyHosted) and step.step_fn in (step_joint_action, step_each):
         return env.host
     return None
 

@@ -54,10 +54,11 @@ def joint_tree(
     gamma: float = 1.0,
     expand: int | None = 1,
     with_greedy: bool = False,
-    redraws: int | Mapping[str, int] = 0,
+    counterfactuals: int | Mapping[str, int] = 0,
 ) -> Rollout:
-    """At each node, sample ``group_size`` completions for every agent that acts there. The
-    return of a completion is the mean over the continuations that are played after it.
+    """At each node, sample ``group_size`` completions for every agent that acts there.
+
+    The return of a completion is the mean over the continuations that are played after it.
 
     ``align`` pairs the g-th completions of all agents (``group_size`` joint actions). ``cross``
     tries all ``group_size**N`` combinations of the same completions and gives each completion the
@@ -68,13 +69,14 @@ def joint_tree(
     ``expand``: how many children of a node become nodes with ``group_size`` completions of their
     own (None: all, the full tree of MAGRPO, arXiv 2508.04652, whose cost is ``group_size**depth``).
     The others are continued with one completion per turn, which estimates the same mean without
-    bias at a cost that grows with the square of the depth. The ``reach`` of a group estimates how likely
-    play reaches its node: the parent's reach x the share of joint actions that do not end the episode
-    / the number of expanded children. ``with_greedy`` also tries the joint greedy action at each node and records its
-    return in the groups. ``redraws`` (with ``align``; a mapping gives the number by agent)
-    also tries, for each joint action and agent, as many variants in which this agent's completion is
-    replaced by another one of its group, and records their mean return as ``redrawn``. This samples no
-    new completions, but each of the ``N * group_size * redraws`` copies is played to the end.
+    bias at a cost that grows with the square of the depth. The ``reach`` of a group estimates the probability
+    that play reaches its node: the parent's reach x the share of joint actions that do not end the episode
+    / the number of expanded children. ``with_greedy`` also tries the joint greedy action at each node and
+    records its return in the groups. ``counterfactuals`` (with ``align``; a mapping gives the number by agent):
+    for each joint action and agent, also try this number of variants in which this agent's completion is
+    replaced by another one of its group, and record their mean return as ``counterfactual_returns``. This
+    samples no new completions, but each of the ``N * group_size * counterfactuals`` copies is played to the
+    end.
 
     For an agent that acts several times in a row (:mod:`llmzoo.rollout.attempts`), the attempts form the
     group, regardless of ``group_size``. With ``expand=None`` this gives the hierarchical groups of a
@@ -89,7 +91,9 @@ def joint_tree(
         gamma=gamma,
         expand=expand,
         with_greedy=with_greedy,
-        redraws=dict.fromkeys(trained, redraws) if isinstance(redraws, int) else redraws,
+        counterfactuals=dict.fromkeys(trained, counterfactuals)
+        if isinstance(counterfactuals, int)
+        else counterfactuals,
         rng=random.Random(f"{seed}/expand"),
     )
     no_rewards, turns = (
@@ -98,9 +102,9 @@ def joint_tree(
     )
     skip_dead(env)
     if is_over(env):
-        tree.end(env, no_rewards, turns)
+        tree.record_end(env, no_rewards, turns)
     else:
-        yield [tree.node(env, (), 1.0, no_rewards, turns)]
+        yield [tree.play_node(env, (), 1.0, no_rewards, turns)]
     return Batch(
         groups=drop_unknown_returns(tree.groups),
         endings=tuple(tree.endings),
@@ -119,87 +123,109 @@ class _JointTree:
     gamma: float
     expand: int | None
     with_greedy: bool
-    redraws: Mapping[str, int]
+    counterfactuals: Mapping[str, int]
     rng: random.Random
     groups: list[Group] = field(default_factory=list)
     endings: list[EpisodeOutcome] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
-    def node(
+    def play_node(
         self,
         env: AECEnv,
         path: tuple[int, ...],
         reach: float | None,
-        paid_before: Mapping[str, float],
+        rewards_before: Mapping[str, float],
         turns: Mapping[str, int],
     ) -> Rollout:
-        """Continue from a state. Returns each agent's mean return since its last decision, by
+        """Play from a state to the end. Returns each agent's mean return since its last decision, by
         (agent, component): the total, and each reward component.
 
-        ``reach``: the ``reach`` of the groups here. None: one completion per agent, and no groups.
-        ``turns``: how often each agent has acted before.
+        ``reach``: the ``reach`` of the groups at this node. None: one completion per agent, and no groups.
+        ``rewards_before``: each agent's total reward up to here. ``turns``: how often each agent has acted.
         """
         agents = agents_to_act(env)
         if (count := attempt_count(env, agents)) > 1:
             return (
                 yield from self._play_attempts(
-                    env, agents[0], count, path, reach, paid_before, turns
+                    env, agents[0], count, path, reach, rewards_before, turns
                 )
             )
-        answers, joint, texts = yield from self._sample(env, agents, grouped=reach is not None)
-        swaps = self._substituted_actions(agents, joint) if reach is not None else []
-        texts += [tuple(answers[s][i].text for s, i in enumerate(action)) for _, _, action in swaps]
+        completions, joint_actions, texts = yield from self._sample(
+            env, agents, grouped=reach is not None
+        )
+        substitutions = (
+            self._substituted_actions(agents, joint_actions) if reach is not None else []
+        )
+        texts += [
+            tuple(completions[s][i].text for s, i in enumerate(action))
+            for _, _, action in substitutions
+        ]
         forks = [fork(env) for _ in texts]
-        paid = yield [StepRequest(f, t) for f, t in zip(forks, texts, strict=True)]
+        rewards = yield [StepRequest(f, t) for f, t in zip(forks, texts, strict=True)]
+        # aligned with texts; None stands for the greedy action
         actions = [
-            *joint,
-            *[None] * (len(texts) - len(joint) - len(swaps)),
-            *(a for *_, a in swaps),
+            *joint_actions,
+            *[None] * (len(texts) - len(joint_actions) - len(substitutions)),
+            *(a for *_, a in substitutions),
         ]
         for j, action in enumerate(actions):
-            if action is not None and has_failed_completion(answers, action):
-                paid[j] = nan_rewards(paid[j])
-        infos = [read_infos(f, agents) for f in forks[: len(joint)]]
+            if action is not None and has_failed_completion(completions, action):
+                rewards[j] = nan_rewards(rewards[j])
+        infos = [read_infos(f, agents) for f in forks[: len(joint_actions)]]
         component_rewards = [
             rewards_by_component(env.infos, f.infos, p, agents)
-            for f, p in zip(forks, paid, strict=True)
+            for f, p in zip(forks, rewards, strict=True)
         ]
-        totals = [{a: paid_before[a] + p.get(a, 0.0) for a in paid_before} for p in paid]
-        after = {a: count + (a in agents) for a, count in turns.items()}
-        for f, total in zip(forks[: len(joint)], totals, strict=False):
+        totals = [{a: rewards_before[a] + p.get(a, 0.0) for a in rewards_before} for p in rewards]
+        turns_after = {a: count + (a in agents) for a, count in turns.items()}
+        for f, total in zip(forks[: len(joint_actions)], totals, strict=False):
             if is_over(f):
-                self.end(f, total, after)
+                self.record_end(f, total, turns_after)
         running = [j for j, f in enumerate(forks) if not is_over(f)]
-        candidates = [j for j in running if j < len(joint)]
+        candidates = [j for j in running if j < len(joint_actions)]
         expanded = candidates if reach is not None else []
         if self.expand is not None:
             expanded = self.rng.sample(expanded, min(self.expand, len(expanded)))
-        child_reach = (reach or 0.0) * len(candidates) / (len(joint) * max(1, len(expanded)))
+        child_reach = (
+            (reach or 0.0) * len(candidates) / (len(joint_actions) * max(1, len(expanded)))
+        )
         children = [
-            self.node(
-                forks[j], (*path, j), child_reach if j in expanded else None, totals[j], after
+            self.play_node(
+                forks[j], (*path, j), child_reach if j in expanded else None, totals[j], turns_after
             )
             for j in running
         ]
-        # free what is no longer needed before waiting for the children: every turn of the episode has a
-        # waiting node
-        del env, forks, texts, paid, totals, f
+        # free memory before waiting for the children: at the end of an episode, a node of every earlier turn
+        # is waiting here
+        del env, forks, texts, rewards, totals, f
         if reach is None:
-            del answers, infos
+            del completions, infos
         values = yield children
-        following = dict(zip(running, values, strict=True))
+        child_returns = dict(zip(running, values, strict=True))
         returns = [
-            _add_returns(own, following.get(j, {})) for j, own in enumerate(component_rewards)
+            _add_returns(own, child_returns.get(j, {})) for j, own in enumerate(component_rewards)
         ]
         if reach is not None:
-            redrawn = self._mean_redrawn_returns(joint, swaps, returns)
-            self._add_groups(agents, answers, joint, returns, infos, path, turns, reach, redrawn)
+            counterfactual_returns = self._mean_counterfactual_returns(
+                joint_actions, substitutions, returns
+            )
+            self._add_groups(
+                agents,
+                completions,
+                joint_actions,
+                returns,
+                infos,
+                path,
+                turns,
+                reach,
+                counterfactual_returns,
+            )
         names = dict.fromkeys(
-            key for action_returns in returns[: len(joint)] for key in action_returns
+            key for action_returns in returns[: len(joint_actions)] for key in action_returns
         )
         mean = {
-            k: sum(action_returns.get(k, 0.0) for action_returns in returns[: len(joint)])
-            / len(joint)
+            k: sum(action_returns.get(k, 0.0) for action_returns in returns[: len(joint_actions)])
+            / len(joint_actions)
             for k in names
         }
         return {k: self.gamma * v if k[0] in agents else v for k, v in mean.items()}
@@ -211,44 +237,51 @@ class _JointTree:
         count: int,
         path: tuple[int, ...],
         reach: float | None,
-        paid_before: Mapping[str, float],
+        rewards_before: Mapping[str, float],
         turns: Mapping[str, int],
     ) -> Rollout:
-        """:meth:`node` if one agent acts ``count`` times in a row. Its group's reach is
+        """:meth:`play_node` for an agent that acts ``count`` times in a row. The ``reach`` of its group is
         multiplied by ``count``."""
         env_copy = fork(env)
         attempts = yield from sample_attempts(env_copy, agent, count, self.seed)
-        totals = {a: paid_before[a] + attempts.total(a) for a in paid_before}
-        after = {**turns, agent: turns[agent] + count}
-        following: Returns = {}
+        totals = {a: rewards_before[a] + attempts.total(a) for a in rewards_before}
+        turns_after = {**turns, agent: turns[agent] + count}
+        child_returns: Returns = {}
         if is_over(env_copy):
-            self.end(env_copy, totals, after)
+            self.record_end(env_copy, totals, turns_after)
         else:
-            following = yield from self.node(env_copy, (*path, 0), reach, totals, after)
+            child_returns = yield from self.play_node(
+                env_copy, (*path, 0), reach, totals, turns_after
+            )
         grouped = reach is not None and agent in self.trained
         key = (self.seed, *path, agent)
         greedy_rewards: list[Returns] = []
         if grouped and self.with_greedy:
-            ((answer,),) = yield [SampleRequest(build_request(env, agent, self.seed), 1, True)]
+            ((greedy_completion,),) = yield [
+                SampleRequest(build_request(env, agent, self.seed), 1, True)
+            ]
             greedy_env = fork(env)
-            paid = yield StepRequest(greedy_env, (answer.text,))
-            greedy_rewards = [rewards_by_component(env.infos, greedy_env.infos, paid, [agent])]
+            rewards = yield StepRequest(greedy_env, (greedy_completion.text,))
+            greedy_rewards = [rewards_by_component(env.infos, greedy_env.infos, rewards, [agent])]
         values: dict[tuple[str, str], float] = {}
-        for step in [*attempts.rewards, following]:
+        for step in [*attempts.rewards, child_returns]:
             values = _add_returns(values, step)
         components = {}
         for name, amounts in _returns_by_component(
-            agent, [*attempts.rewards, following, *greedy_rewards]
+            agent, [*attempts.rewards, child_returns, *greedy_rewards]
         ).items():
+            # the child's return has a factor of gamma for its own turn; the attempts after i are turns too
             own = amounts[:count]
             later = [self.gamma ** (count - 1 - i) * amounts[count] for i in range(count)]
-            returns = [paid + value for paid, value in zip(own, later, strict=True)]
+            returns = [reward + value for reward, value in zip(own, later, strict=True)]
             components[name] = ComponentReturns(
                 returns=tuple(returns),
                 greedy=amounts[-1] + later[0] if greedy_rewards else None,
-                redrawn=_mean_next_returns(returns, min(self.redraws.get(agent, 0), count - 1)),
+                counterfactual_returns=_mean_next_returns(
+                    returns, min(self.counterfactuals.get(agent, 0), count - 1)
+                ),
             )
-            discounted = sum(self.gamma**i * paid for i, paid in enumerate(own))
+            discounted = sum(self.gamma**i * reward for i, reward in enumerate(own))
             values[agent, name] = self.gamma * (discounted + later[0])
         if grouped:
             self.groups.append(
@@ -267,82 +300,100 @@ class _JointTree:
         return values
 
     def _sample(self, env: AECEnv, agents: Sequence[str], *, grouped: bool) -> Rollout:
-        """Returns the completions of each agent; for each joint action, the index of every agent's
-        completion in it; and the texts of the joint actions (the last is the greedy one, if
-        any)."""
+        """Sample at a node.
+
+        Returns the completions of each agent; each joint action, as the index of every agent's completion; and
+        the texts of the joint actions. With ``with_greedy``, the last text is that of the greedy action.
+        """
         requests = [build_request(env, agent, self.seed) for agent in agents]
         sizes = [self.group_size if grouped and a in self.trained else 1 for a in agents]
-        answers: list[list[Completion]] = yield [
+        completions: list[list[Completion]] = yield [
             SampleRequest(request, size) for request, size in zip(requests, sizes, strict=True)
         ]
         if self.mode == "cross":
-            joint = list(itertools.product(*map(range, sizes)))
+            joint_actions = list(itertools.product(*map(range, sizes)))
         else:
-            joint = [tuple(min(g, size - 1) for size in sizes) for g in range(max(sizes))]
-        texts = [tuple(answers[s][i].text for s, i in enumerate(action)) for action in joint]
+            joint_actions = [tuple(min(g, size - 1) for size in sizes) for g in range(max(sizes))]
+        texts = [
+            tuple(completions[s][i].text for s, i in enumerate(action)) for action in joint_actions
+        ]
         if grouped and self.with_greedy:
             best = yield [SampleRequest(request, 1, True) for request in requests]
             texts.append(tuple(completions[0].text for completions in best))
-        return answers, joint, texts
+        return completions, joint_actions, texts
 
     def _substituted_actions(
-        self, agents: Sequence[str], joint: Sequence[tuple[int, ...]]
+        self, agents: Sequence[str], joint_actions: Sequence[tuple[int, ...]]
     ) -> list[tuple[str, int, tuple[int, ...]]]:
-        """The joint actions with one trained agent's completion replaced by another of its completions:
-        the agent, the index of the joint action, and the new joint action."""
+        """The joint actions with one trained agent's completion replaced by another one of its group.
+
+        Each is given as the agent, the index of the original joint action, and the new joint action.
+        """
         return [
-            (agent, g, (*action[:index], (action[index] + step) % len(joint), *action[index + 1 :]))
+            (
+                agent,
+                g,
+                (
+                    *action[:index],
+                    (action[index] + step) % len(joint_actions),
+                    *action[index + 1 :],
+                ),
+            )
             for index, agent in enumerate(agents)
             if agent in self.trained
-            for g, action in enumerate(joint)
-            for step in range(1, self.redraws.get(agent, 0) + 1)
+            for g, action in enumerate(joint_actions)
+            for step in range(1, self.counterfactuals.get(agent, 0) + 1)
         ]
 
-    def _mean_redrawn_returns(
+    def _mean_counterfactual_returns(
         self,
-        joint: Sequence[tuple[int, ...]],
-        swaps: Sequence[tuple[str, int, tuple[int, ...]]],
+        joint_actions: Sequence[tuple[int, ...]],
+        substitutions: Sequence[tuple[str, int, tuple[int, ...]]],
         returns: Sequence[Returns],
     ) -> dict[tuple[str, str], tuple[float, ...]]:
-        """For each agent and component: per joint action, the mean return with another completion of this
-        agent."""
+        """By (agent, component): for each joint action, the mean return if this agent's completion is replaced."""
         sums: dict[tuple[str, str], list[float]] = {}
-        for (agent, g, _), values in zip(swaps, returns[len(returns) - len(swaps) :], strict=True):
+        for (agent, g, _), values in zip(
+            substitutions, returns[len(returns) - len(substitutions) :], strict=True
+        ):
             for key in values:
                 if key[0] == agent:
-                    sums.setdefault(key, [0.0] * len(joint))[g] += values[key]
+                    sums.setdefault(key, [0.0] * len(joint_actions))[g] += values[key]
         return {
-            key: tuple(s / self.redraws[key[0]] for s in values) for key, values in sums.items()
+            key: tuple(s / self.counterfactuals[key[0]] for s in values)
+            for key, values in sums.items()
         }
 
     def _add_groups(
         self,
         agents: Sequence[str],
-        answers: Sequence[Sequence[Completion]],
-        joint: Sequence[tuple[int, ...]],
+        completions: Sequence[Sequence[Completion]],
+        joint_actions: Sequence[tuple[int, ...]],
         returns: Sequence[Returns],
         infos: Sequence[Mapping[str, Any]],
         path: tuple[int, ...],
         turns: Mapping[str, int],
         reach: float,
-        redrawn: Mapping[tuple[str, str], tuple[float, ...]],
+        counterfactual_returns: Mapping[tuple[str, str], tuple[float, ...]],
     ) -> None:
-        """Add the group of each trained agent at a node; ``returns`` and ``infos`` belong to
-        the node's forks."""
+        """Add the group of each trained agent at a node. ``returns`` and ``infos``: those of the node's forks."""
         for index, agent in enumerate(agents):
             if agent not in self.trained:
                 continue
             # the joint actions that contain each completion
             actions = [
-                [j for j, action in enumerate(joint) if action[index] == i]
-                for i in range(len(answers[index]))
+                [j for j, action in enumerate(joint_actions) if action[index] == i]
+                for i in range(len(completions[index]))
             ]
-            zero_returns = (0.0,) * len(joint) if (agent, TOTAL) in redrawn else ()
+            # for components that occur in no substituted action
+            zero_returns = (
+                (0.0,) * len(joint_actions) if (agent, TOTAL) in counterfactual_returns else ()
+            )
             components = {
                 name: ComponentReturns(
                     returns=tuple(sum(values[j] for j in js) / len(js) for js in actions),
-                    greedy=values[len(joint)] if self.with_greedy else None,
-                    redrawn=redrawn.get((agent, name), zero_returns),
+                    greedy=values[len(joint_actions)] if self.with_greedy else None,
+                    counterfactual_returns=counterfactual_returns.get((agent, name), zero_returns),
                 )
                 for name, values in _returns_by_component(agent, returns).items()
             }
@@ -351,8 +402,8 @@ class _JointTree:
                     agent=agent,
                     turn=turns[agent],
                     key=(self.seed, *path, agent),
-                    prompt_ids=answers[index][0].prompt_ids,
-                    completions=tuple(answers[index]),
+                    prompt_ids=completions[index][0].prompt_ids,
+                    completions=tuple(completions[index]),
                     **field_values(components.pop(TOTAL)),
                     components=components,
                     infos=tuple(infos[js[0]][agent] for js in actions),
@@ -360,7 +411,9 @@ class _JointTree:
                 )
             )
 
-    def end(self, env: AECEnv, totals: Mapping[str, float], turns: Mapping[str, int]) -> None:
+    def record_end(
+        self, env: AECEnv, totals: Mapping[str, float], turns: Mapping[str, int]
+    ) -> None:
         """Record the end of an episode, or its failure."""
         if any(map(isnan, totals.values())):
             self.failures.append(failure_reason(env))
@@ -375,25 +428,27 @@ class _JointTree:
         )
 
 
-def has_failed_completion(answers: Sequence[Sequence[Completion]], action: Sequence[int]) -> bool:
+def has_failed_completion(
+    completions: Sequence[Sequence[Completion]], action: Sequence[int]
+) -> bool:
     """Whether the call for one of the completions of a joint action failed."""
-    return any(own[i].failure for own, i in zip(answers, action, strict=True))
+    return any(own[i].failure for own, i in zip(completions, action, strict=True))
 
 
-def _mean_next_returns(returns: Sequence[float], redraws: int) -> tuple[float, ...]:
-    """For each attempt the mean return of the ``redraws`` attempts after it, wrapping around to the first."""
-    if not redraws:
+def _mean_next_returns(returns: Sequence[float], counterfactuals: int) -> tuple[float, ...]:
+    """For each attempt the mean return of the ``counterfactuals`` attempts after it, wrapping around to the first."""
+    if not counterfactuals:
         return ()
     count = len(returns)
     return tuple(
-        sum(returns[(i + step) % count] for step in range(1, redraws + 1)) / redraws
+        sum(returns[(i + step) % count] for step in range(1, counterfactuals + 1)) / counterfactuals
         for i in range(count)
     )
 
 
-def _add_returns(paid: Returns, following: Returns) -> dict[tuple[str, str], float]:
+def _add_returns(first: Returns, second: Returns) -> dict[tuple[str, str], float]:
     """The sum of two mappings, key by key."""
-    return {k: paid.get(k, 0.0) + following.get(k, 0.0) for k in dict.fromkeys([*paid, *following])}
+    return {k: first.get(k, 0.0) + second.get(k, 0.0) for k in dict.fromkeys([*first, *second])}
 
 
 def _returns_by_component(agent: str, returns: Sequence[Returns]) -> dict[str, list[float]]:

@@ -33,7 +33,9 @@ from llmzoo.rollout.stepping import (
     skip_dead,
 )
 
-AgentAttempts = tuple[str, AECEnv, Attempts]  # who made the attempts, and the episode after them
+AgentAttempts = tuple[
+    str, AECEnv, Attempts
+]  # the agent, the episode after its attempts, the attempts
 
 
 def agent_turn_tree(
@@ -96,36 +98,40 @@ def agent_turn_tree(
             success = is_success(env)
             turns[agent] += count
             continue
-        answers = yield [
+        completions_by_agent = yield [
             SampleRequest(build_request(env, a, seed), group_size if a in trained else 1)
             for a in agents
         ]
-        first = tuple(completions[0].text for completions in answers)
+        first = tuple(completions[0].text for completions in completions_by_agent)
         chosen = list(first)
         next_env = None
-        for index, (agent, completions) in enumerate(zip(agents, answers, strict=True)):
+        for index, (agent, completions) in enumerate(
+            zip(agents, completions_by_agent, strict=True)
+        ):
             joint_actions = [(*first[:index], c.text, *first[index + 1 :]) for c in completions]
             continuation_count = (
                 _continuation_count(env, agent, continuations) if agent in trained else 0
             )
             forks = [fork(env) for _ in joint_actions]
-            paid = yield [
+            rewards_by_fork = yield [
                 StepRequest(f, texts) for f, texts in zip(forks, joint_actions, strict=True)
             ]
-            other_completions = [theirs[0] for theirs in answers if theirs is not completions]
+            other_completions = [
+                theirs[0] for theirs in completions_by_agent if theirs is not completions
+            ]
             for i, completion in enumerate(completions):
                 if any(c.failure for c in (completion, *other_completions)):
-                    paid[i] = nan_rewards(paid[i])
-            component_rewards, other_attempts = yield from _evaluate_answers(
+                    rewards_by_fork[i] = nan_rewards(rewards_by_fork[i])
+            component_rewards, other_attempts = yield from _evaluate_completions(
                 forks,
                 agent,
-                [p.get(agent, 0.0) for p in paid],
+                [p.get(agent, 0.0) for p in rewards_by_fork],
                 seed,
                 continuation_count,
                 team_weight,
             )
             rewards = tuple(amounts[TOTAL] for amounts in component_rewards)
-            best = _select_answer(rewards, select, rng)
+            best = _select_completion(rewards, select, rng)
             chosen[index] = completions[best].text
             if agent in trained:
                 groups.append(
@@ -147,7 +153,7 @@ def agent_turn_tree(
                         _attempts_group(after, other, turns[other], key, attempts, team_weight)
                     )
             if len(agents) == 1:
-                next_env, chosen_rewards = forks[best], paid[best]
+                next_env, chosen_rewards = forks[best], rewards_by_fork[best]
         if next_env is None:
             next_env = fork(env)
             chosen_rewards = yield StepRequest(next_env, tuple(chosen))
@@ -157,13 +163,13 @@ def agent_turn_tree(
         success = is_success(env)
         for agent in agents:
             turns[agent] += 1
-    kept = drop_unknown_returns(groups)
+    known_groups = drop_unknown_returns(groups)
     if any(map(math.isnan, totals.values())):
-        return Batch(groups=kept, failures=(failure_reason(env),))
-    ending = EpisodeOutcome(
+        return Batch(groups=known_groups, failures=(failure_reason(env),))
+    outcome = EpisodeOutcome(
         seed=seed, success=success, totals=totals, decisions=sum(turns.values())
     )
-    return Batch(groups=kept, endings=(ending,))
+    return Batch(groups=known_groups, endings=(outcome,))
 
 
 def _attempts_group(
@@ -176,8 +182,8 @@ def _attempts_group(
 ) -> Group:
     """The group of an agent's attempts; ``env``: the episode after them."""
     component_rewards = [
-        _weighted_rewards(env, info, paid.get((agent, TOTAL), 0.0), team_weight)
-        for paid, info in zip(attempts.rewards, attempts.infos, strict=True)
+        _weighted_rewards(env, info, step_rewards.get((agent, TOTAL), 0.0), team_weight)
+        for step_rewards, info in zip(attempts.rewards, attempts.infos, strict=True)
     ]
     return Group(
         agent=agent,
@@ -191,11 +197,11 @@ def _attempts_group(
     )
 
 
-def _select_answer(rewards: Sequence[float], select: str, rng: random.Random) -> int:
+def _select_completion(rewards: Sequence[float], select: str, rng: random.Random) -> int:
     """The index of the completion to carry out. One with unknown reward (nan) is chosen only if all are unknown."""
     known = [i for i, reward in enumerate(rewards) if not math.isnan(reward)]
     if 0 < len(known) < len(rewards):
-        return known[_select_answer([rewards[i] for i in known], select, rng)]
+        return known[_select_completion([rewards[i] for i in known], select, rng)]
     if not known:
         return 0
     if select == "greedy":
@@ -220,7 +226,7 @@ def _continuation_count(env: AECEnv, agent: str, continuations: int | None) -> i
     return continuations
 
 
-def _evaluate_answers(
+def _evaluate_completions(
     forks: Sequence[AECEnv],
     agent: str,
     rewards: Sequence[float],
@@ -246,8 +252,8 @@ def _evaluate_answers(
         other_attempts = [row for *_, found in later for row in found]
         for i in waiting:
             continued = [
-                _weighted_rewards(copy, info, rewards[i] + paid, team_weight)
-                for (index, copy), (paid, info, _) in zip(copies, later, strict=True)
+                _weighted_rewards(copy, info, rewards[i] + later_reward, team_weight)
+                for (index, copy), (later_reward, info, _) in zip(copies, later, strict=True)
                 if index == i
             ]
             component_rewards[i] = {
@@ -310,7 +316,7 @@ def _play_until_turn(env: AECEnv, agent: str, seed: int) -> Rollout:
     """Play until ``agent`` has a new decision to make. Each agent gives one completion per turn, or all its
     attempts. Returns the reward of ``agent``, its info with the reward components summed over that time, and
     the attempts made."""
-    paid = 0.0
+    reward = 0.0
     components: defaultdict[str, float] = defaultdict(
         float
     )  # includes those of its refused actions
@@ -322,14 +328,14 @@ def _play_until_turn(env: AECEnv, agent: str, seed: int) -> Rollout:
         if (count := attempt_count(env, acting)) > 1:
             attempts = yield from sample_attempts(env, acting[0], count, seed)
             other_attempts.append((acting[0], env, attempts))
-            paid += attempts.total(agent)
+            reward += attempts.total(agent)
             continue
-        answers = yield [SampleRequest(build_request(env, each, seed)) for each in acting]
-        step = yield StepRequest(env, tuple(completion.text for (completion,) in answers))
-        paid += step.get(agent, 0.0)
+        completions = yield [SampleRequest(build_request(env, each, seed)) for each in acting]
+        step = yield StepRequest(env, tuple(completion.text for (completion,) in completions))
+        reward += step.get(agent, 0.0)
     info = env.infos.get(agent, {})
     _add_components(components, info)
-    return paid, {**info, "reward_components": dict(components)}, other_attempts
+    return reward, {**info, "reward_components": dict(components)}, other_attempts
 
 
 def _add_components(components: defaultdict[str, float], info: Mapping[str, Any]) -> None:

@@ -21,26 +21,28 @@ _LEARNING_OPTIONS = ("frozen", "learner", "learner_args", "learning_rate")
 
 
 def policy_names(
-    agents: Sequence[str], rest: str, agent_args: Mapping[str, Mapping[str, Any]]
+    agents: Sequence[str], default: str, agent_args: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, str]:
-    """The name of every agent's policy: its own ``policy`` in ``agent_args``, or ``rest``.
+    """The name of every agent's policy: its own ``policy`` in ``agent_args``, or ``default``.
 
     Raises :class:`llmzoo.errors.UnknownNameError` for an unknown agent, and :class:`ConfigError` for settings that only
     apply to learning.
     """
     check_agent_keys(agent_args, agents)
-    for agent, given in agent_args.items():
-        learning = [name for name in given if name in _LEARNING_OPTIONS]
+    for agent, settings in agent_args.items():
+        learning = [name for name in settings if name in _LEARNING_OPTIONS]
         if learning:
             raise ConfigError(
                 f"agent {agent!r} has the setting {learning[0]}, but no agent learns here: leave it out"
             )
-    return {agent: value_for_agent(agent_args, agent, {}).get("policy") or rest for agent in agents}
+    return {
+        agent: value_for_agent(agent_args, agent, {}).get("policy") or default for agent in agents
+    }
 
 
 def load_agent_policies(
     agents: Sequence[str],
-    rest: str,
+    default: str,
     agent_args: Mapping[str, Mapping[str, Any]],
     *,
     seed: int = 0,
@@ -55,7 +57,7 @@ def load_agent_policies(
     same policy name and prompt settings share a model. The other arguments are those of
     :func:`llmzoo.runs.named_policies.load_policy_for_agents`.
     """
-    names = policy_names(agents, rest, agent_args)
+    names = policy_names(agents, default, agent_args)
     mixed = len(set(names.values())) > 1
     groups: dict[str, list[str]] = {}
     for agent, name in names.items():
@@ -89,21 +91,23 @@ def format_policy_names(names: Mapping[str, str], loaded: Mapping[str, Policy]) 
 
     ``names``: from :func:`policy_names`. ``loaded``: from :func:`load_agent_policies`.
     """
-    known = {agent: display_name(name, {agent: loaded[agent]}) for agent, name in names.items()}
+    display_names = {
+        agent: display_name(name, {agent: loaded[agent]}) for agent, name in names.items()
+    }
     if len(set(names.values())) == 1:
-        return next(iter(known.values()))
-    return ", ".join(f"{agent}: {name}" for agent, name in known.items())
+        return next(iter(display_names.values()))
+    return ", ".join(f"{agent}: {name}" for agent, name in display_names.items())
 
 
-def _with_agent_sampling(policy: Policy, agent: str, given: Mapping[str, Any]) -> Policy:
+def _with_agent_sampling(policy: Policy, agent: str, settings: Mapping[str, Any]) -> Policy:
     """The policy with an agent's own sampling settings."""
-    own = [name for name in given if name not in ("policy", *_PROMPT_OPTIONS)]
+    own = [name for name in settings if name not in ("policy", *_PROMPT_OPTIONS)]
     if not own:
         return policy
     if not isinstance(policy, SamplingPolicy):
         raise ConfigError(f"agent {agent!r}: {policy.name} does not sample: leave out {own[0]}")
     try:
-        config = AgentConfig(**given)
+        config = AgentConfig(**settings)
         return policy.with_sampling_for_all(
             config.sampling(policy.sampling_for(agent) or Sampling())
         )

@@ -36,12 +36,12 @@ def load_policy_for_agents(
     ``device``: where models run (:func:`llmzoo.models.devices.resolve_device`).
     ``trust_remote_code``: run Python code that comes with a model.
     """
-    given, given_chat = dict(sampling or {}), dict(chat or {})
-    _build(Chat, given_chat)
+    sampling_options, chat_options = dict(sampling or {}), dict(chat or {})
+    _build(Chat, chat_options)
     refuse_stages(name)
     run = run_models.find_run(name)
     if run is not None:
-        _build(Sampling, given)
+        _build(Sampling, sampling_options)
         try:
             from llmzoo.runs.policy_loading import load_run_policies
         except ModuleNotFoundError as error:
@@ -51,13 +51,13 @@ def load_policy_for_agents(
             agents,
             snapshot=None if run_models.is_run(name) else Path(name),
             seed=seed,
-            sampling=given,
-            chat=given_chat,
+            sampling=sampling_options,
+            chat=chat_options,
             device=device,
             trust_remote_code=trust_remote_code,
         )
     return dict.fromkeys(
-        agents, _load_one(name, seed, given, given_chat, device, trust_remote_code)
+        agents, _load_policy(name, seed, sampling_options, chat_options, device, trust_remote_code)
     )
 
 
@@ -88,21 +88,21 @@ def refuse_stages(name: str) -> None:
         )
 
 
-def _build(make: Callable[..., T], given: Mapping[str, Any]) -> T:
-    """``make(**given)``; settings out of range raise :class:`ConfigError`."""
+def _build(make: Callable[..., T], options: Mapping[str, Any]) -> T:
+    """``make(**options)``; settings out of range raise :class:`ConfigError`."""
     try:
-        return make(**given)
+        return make(**options)
     except ValueError as error:
         raise ConfigError(str(error)) from error
 
 
-def _load_one(
+def _load_policy(
     name: str,
     seed: int,
-    given: Mapping[str, Any],
+    sampling_options: Mapping[str, Any],
     chat: Mapping[str, Any],
     device: str | None,
-    trust: bool,
+    trust_remote_code: bool,
 ) -> Policy:
     if device is not None and (
         name in SCRIPTED or is_remote(name) or name.startswith(ENDPOINT_PREFIX)
@@ -117,14 +117,21 @@ def _load_one(
         return load(name)
     if is_remote(name):
         hosted: Any = load(name, seed=seed)  # with the server's own settings, except for given ones
-        return _build(hosted.with_sampling, given) if given else hosted
+        return _build(hosted.with_sampling, sampling_options) if sampling_options else hosted
     behind_endpoint = name.startswith(ENDPOINT_PREFIX)
     if not behind_endpoint:
-        policies.check_model(name, trust_remote_code=trust)
-    settings = _build(Sampling, {"max_new_tokens": default_max_new_tokens(name), **given})
+        policies.check_model(name, trust_remote_code=trust_remote_code)
+    settings = _build(
+        Sampling, {"max_new_tokens": default_max_new_tokens(name), **sampling_options}
+    )
     prompts = _build(Chat, chat)
     if behind_endpoint:
         return load(name, sampling=settings, chat=prompts)
     return load(
-        name, seed=seed, sampling=settings, chat=prompts, device=device, trust_remote_code=trust
+        name,
+        seed=seed,
+        sampling=settings,
+        chat=prompts,
+        device=device,
+        trust_remote_code=trust_remote_code,
     )

@@ -45,7 +45,7 @@ def load_policies(
 ) -> tuple[dict[str, Policy], LearningPolicies]:
     """The policy of every agent, and the learning policies.
 
-    ``only``: load just the policy with this name; the other agents cannot be played in this process.
+    ``only``: load just the policy with this name. This process cannot play the agents of other policies.
 
     Raises :class:`ConfigError` for conflicting settings, a model that does not exist,
     or if no agent learns; :class:`llmzoo.errors.UnknownNameError` for an unknown agent or setting.
@@ -94,8 +94,8 @@ def load_run_policies(
     without a policy in the run.
     """
     sampling_overrides, chat_overrides = dict(sampling or {}), dict(chat or {})
-    needed = ("policies", "model", "others", "temperature", "top_p", "top_k")
-    config = run_folder.require_config(run, *needed)
+    sampling_fields = ("temperature", "top_p", "top_k")
+    config = run_folder.require_config(run, "policies", "model", "others", *sampling_fields)
     policies = {agent: own.get("policy") for agent, own in config.get("agent_args", {}).items()}
     check_trusted(run, {"others": config["others"], "policies": policies}, {})
     arrangement = config["policies"]
@@ -105,7 +105,7 @@ def load_run_policies(
         )
     try:
         run_sampling = Sampling(
-            **{name: config[name] for name in needed[3:] if name not in sampling_overrides},
+            **{n: config[n] for n in sampling_fields if n not in sampling_overrides},
             **{"max_new_tokens": run_folder.max_new_tokens_for(run), **sampling_overrides},
         )
         run_chat = Chat(**{**run_folder.read_chat_settings(run), **chat_overrides})
@@ -135,11 +135,11 @@ def load_run_policies(
         device=device,
         trust_remote_code=trust_remote_code,
     )
-    plans = _from_checkpoint(plan_policies(agents, settings), run, checkpoint)
+    plans = _use_checkpoint(plan_policies(agents, settings), run, checkpoint)
     return _load_plans(plans, settings, seed=seed)
 
 
-def _from_checkpoint(
+def _use_checkpoint(
     plans: Mapping[str, AgentPlan], run: str | Path, checkpoint: Path
 ) -> dict[str, AgentPlan]:
     """The plans of a run, with each learning agent's source replaced by its policy in ``checkpoint``."""
@@ -209,7 +209,7 @@ def _load_plans(
             "device": settings.device,
             **trust,
         }
-        adapted = _adapters(folders, options, settings.lora_args)
+        adapted = _load_adapters(folders, options, settings.lora_args)
         policies |= {plan.agent: adapted[plan.name] for plan in adapters}
     groups: dict[tuple[str, str], list[AgentPlan]] = {}
     for plan in plans.values():
@@ -260,7 +260,7 @@ def _resolve_start_models(
                 start_models[agent]
             )
     for (what, _), folders in must_match.items():
-        # _adapters checks that saved adapters were trained on the same base
+        # _load_adapters checks that saved adapters were trained on the same base
         saved = what.startswith("adapters") and all(map(is_adapter, folders))
         if len(folders) > 1 and not saved:
             raise ConfigError(
@@ -270,7 +270,7 @@ def _resolve_start_models(
     return start_models
 
 
-def _adapters(
+def _load_adapters(
     folders: Mapping[str, str], options: Mapping[str, Any], lora_args: Mapping[str, Any]
 ) -> dict[str, TransformersPolicy]:
     """A policy for each agent on one base, with new adapters or those in the folders."""

@@ -34,7 +34,7 @@ _FILES = (
 def check_new_folder(run: Path) -> None:
     """Raise :class:`CheckpointError` if this folder cannot hold a new run. Nothing is written.
 
-    This check runs before models are loaded; :func:`locked` and :func:`prepare` check again.
+    This check runs before models are loaded; :func:`locked` and :func:`write_or_check_config` check again.
     """
     if (run / "config.json").exists():
         raise CheckpointError(f"{run} already holds a run: resume it, or choose another folder")
@@ -105,7 +105,7 @@ def _leftovers(run: Path) -> list[Path]:
     ]
 
 
-def prepare(run: Path, config: Mapping[str, Any], *, resume: bool) -> None:
+def write_or_check_config(run: Path, config: Mapping[str, Any], *, resume: bool) -> None:
     """Write ``config.json`` of a new run, or check that a resumed run has the same settings.
 
     Only the settings in ``CHANGEABLE_ON_RESUME`` may differ. Raises :class:`CheckpointError` if a new
@@ -137,7 +137,11 @@ def changed_settings(
 def without_self_play_defaults(
     saved: Mapping[str, Any], wanted: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Saved settings of a run, without the self-play defaults that ``wanted`` would get as well."""
+    """The saved settings, without the self-play defaults that llmzoo added to ``learner_args``.
+
+    ``wanted``: settings as the user gives them. If its ``learner_args`` plus the defaults are the saved ones,
+    both mean the same run.
+    """
     options = getattr(learner_config(wanted["learner"]), "self_play", {})
     if saved.get("learner_args") == {**options, **wanted["learner_args"]}:
         return {**saved, "learner_args": wanted["learner_args"]}
@@ -166,13 +170,13 @@ def keep_lines(path: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
     if not os.path.lexists(path):
         return
     unreadable = []
-    with files.atomic_writer(path) as kept:
+    with files.atomic_writer(path) as saved:
         for line in files.iter_lines(path):
             row = parse_row(line)
             if row is None:
                 unreadable.append(line)
             elif wanted(row):
-                kept.write(line)
+                saved.write(line)
         if unreadable:
             aside = path.with_name(f"{path.name}.unreadable")
             with files.open_for_append(aside) as file:
@@ -192,11 +196,16 @@ def parse_row(line: bytes) -> dict[str, Any] | None:
     return row if isinstance(row, dict) and type(row.get("step")) is int else None
 
 
-def flatten(values: Mapping[str, Any], joint: str, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """``{"a": {"b": 1}}`` as ``("a/b", 1)``, with ``/`` as ``joint``; an empty mapping gives nothing."""
+def flatten(
+    values: Mapping[str, Any], separator: str, prefix: str = ""
+) -> Iterator[tuple[str, Any]]:
+    """Nested mappings as pairs: ``{"a": {"b": 1}}`` gives ``("a/b", 1)`` with the ``separator`` ``/``.
+
+    An empty mapping gives nothing.
+    """
     for name, value in values.items():
         if isinstance(value, Mapping):
-            yield from flatten(value, joint, f"{prefix}{name}{joint}")
+            yield from flatten(value, separator, f"{prefix}{name}{separator}")
         else:
             yield f"{prefix}{name}", value
 
@@ -220,9 +229,9 @@ def load_or_compute(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[s
 
     All ranks must call this together.
     """
-    kept = ranks.broadcast(files.read_json_object(path))
-    if kept is not None:
-        return dict(kept)
+    saved = ranks.broadcast(files.read_json_object(path))
+    if saved is not None:
+        return dict(saved)
     result = measure()
     if ranks.rank() == 0:
         files.write(path, json.dumps(result, indent=2) + "\n")
@@ -243,9 +252,7 @@ def read_config(run: Path) -> dict[str, Any] | None:
     for name, value in mappings.items():
         if not isinstance(value, dict):
             where = run / "config.json"
-            raise CheckpointError(
-                f"setting in {where} {name!r} must be a mapping, got {value!r:.80}"
-            )
+            raise CheckpointError(f"{where}: {name!r} must be a mapping, got {value!r:.80}")
     return settings
 
 

@@ -19,7 +19,7 @@ from llmzoo.registry import imports_code, is_remote
 
 
 def check_trusted(run: object, saved: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Raise :class:`ConfigError` for code, a cluster, a key or a token that the user has not named as well.
+    """Raise :class:`ConfigError` if a run folder names code, a cluster, a key or a token, unless the user also does.
 
     ``saved``: those settings of the folder ``run`` that are about to be used. ``given``: the user's own.
     """
@@ -30,17 +30,15 @@ def check_trusted(run: object, saved: Mapping[str, Any], given: Mapping[str, Any
         given_for_agent = given.get("agent_args", {}).get(agent, {})
         _check_code(run, "learner", settings, given_for_agent, prefix=f"agent.{agent}.")
         _check_arguments(run, "learner", settings, given_for_agent, prefix=f"agent.{agent}.")
-    for name in (
-        "engine_args",
-        "folder",
-    ):  # vLLM's arguments may name classes, and folders for weights
+    # vLLM's engine_args may name classes, and folder is where weights are written
+    for name in ("engine_args", "folder"):
         value = saved.get("sampler_args", {}).get(name)
         if value and name not in given.get("sampler_args", {}):
             text = value if isinstance(value, str) else json.dumps(value)
             _refuse_code(run, f"--sampler.{name}", text, text)
     address = saved.get("engine_args", {}).get("address")
-    another = given.get("engine", saved.get("engine")) != saved.get("engine")
-    if address is not None and "engine_args" not in given and not another:
+    changes_engine = given.get("engine", saved.get("engine")) != saved.get("engine")
+    if address is not None and "engine_args" not in given and not changes_engine:
         raise ConfigError(
             f"{run} names a Ray cluster, whose processes run code: {address}. "
             f"Pass {shlex.join(['--engine.address', str(address)])} to use it."

@@ -15,7 +15,7 @@ from llmzoo.errors import SandboxError
 from llmzoo.sandbox.confine.job import run_program
 from llmzoo.sandbox.confine.preload import COMMON, LIGHT, imports_only
 from llmzoo.sandbox.confine.worker import CannotConfine, Worker, WorkerBroken
-from llmzoo.sandbox.judge.asserts import Asserts, no_verdict_apart
+from llmzoo.sandbox.judge.asserts import Asserts, shared_judging_reason
 from llmzoo.sandbox.judge.verdicts import judge_calls, judge_stdio
 from llmzoo.sandbox.limits import DEFAULT_LIMITS, Limits
 from llmzoo.sandbox.results import Checker, Report, Run, Verdict
@@ -137,7 +137,7 @@ class Sandbox:
 
     def unsupported_reason(self, tests: str, entry_point: str | None = None) -> str:
         """Why :meth:`check` gives no verdict for ``tests``, whatever the program, or ""."""
-        return "" if self._allow_shared else no_verdict_apart(tests, entry_point)
+        return "" if self._allow_shared else shared_judging_reason(tests, entry_point)
 
     def check_calls(
         self,
@@ -227,7 +227,7 @@ class Sandbox:
             with self._lock:
                 idle = self._idle[preload]
                 worker = idle.pop() if idle else None
-            if worker is None or worker.ready():
+            if worker is None or worker.is_ready():
                 return worker
             worker.close()
 

@@ -22,7 +22,7 @@ from llmzoo.errors import SandboxError
 from llmzoo.sandbox.confine import boot
 from llmzoo.sandbox.confine.folders import Folder
 from llmzoo.sandbox.confine.job import memory_file
-from llmzoo.sandbox.confine.worker import private_user
+from llmzoo.sandbox.confine.worker import new_private_user
 from llmzoo.sandbox.forwarding import PortForwarder
 from llmzoo.sandbox.limits import CommandLimits
 from llmzoo.sandbox.visible import system_paths
@@ -84,7 +84,7 @@ class ConfinedCommand:
             "port": port,
             "limits": asdict(limits),
             "root": str(self._root.path),
-            "private_user": private_user(),
+            "private_user": new_private_user(),
             "parent": os.getpid(),
         }
         settings_fd = memory_file(json.dumps(settings))

@@ -75,6 +75,6 @@ class Session:
         """End the interpreter and release its worker."""
         if self.alive:
             self.alive = False
-            self._job.leave()
+            self._job.dismiss()
             self._job.__exit__()
             self._release()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from llmzoo.errors import ConfigError
-from llmzoo.sandbox.confine.machine import outermost
+from llmzoo.sandbox.confine.machine import remove_nested
 from llmzoo.sandbox.confine.users import maps_other_users
 
 # programs, libraries, certificates and the time zone; nothing in /etc that names users or keys
@@ -25,7 +25,7 @@ _PARTS = ("bin", "lib", "lib64", "libexec", "include", "pyvenv.cfg")  # of an in
 def system_paths(more: Iterable[str] = ()) -> list[str]:
     """The paths of the system that exist here, and ``more``, without those below others."""
     paths = [path for path in (*_SYSTEM, *more) if os.path.lexists(path)]
-    return outermost(paths)
+    return remove_nested(paths)
 
 
 def readable_folder(path: str | Path) -> str:

@@ -21,7 +21,7 @@ class _IterationSummary:
     sampled token in nats, and the fraction of actions that the environment refuses."""
 
     step: int
-    paid: float
+    mean_return: float
     success: float | None
     entropy: float | None
     invalid: float | None
@@ -34,8 +34,8 @@ class ReturnHistory:
     of the best window before it. It attacks its reward if the newest window has a higher return than
     the earlier window with the highest success, but lower success, both by more than five standard
     errors. The agents of a zero-sum game always have a total return of 0, so there only penalties
-    count. ``rows``: the metrics of the iterations that a resumed run has done. ``warns``: warn, once
-    each, with :class:`CollapseWarning` and :class:`RewardAttackWarning`.
+    count. ``rows``: the metrics of the iterations that a resumed run has done. ``warns``: whether to warn
+    with :class:`CollapseWarning` and :class:`RewardAttackWarning`, at most once each.
     """
 
     def __init__(self, rows: Iterable[Mapping[str, Any]] = (), *, warns: bool = True):
@@ -44,9 +44,9 @@ class ReturnHistory:
         self._highest = -math.inf
         self.idle = 0  # iterations since the window with the highest mean return
         self._best: Sequence[_IterationSummary] = ()
-        self._solved: Sequence[_IterationSummary] = ()
+        self._most_successful: Sequence[_IterationSummary] = ()
         for row in rows:
-            self.iteration(row)
+            self.add_iteration(row)
         if warns:
             self._silent.clear()
 
@@ -56,7 +56,7 @@ class ReturnHistory:
         newest = self._seen[-WINDOW:]
         return _mean_return(newest) if newest else None
 
-    def iteration(self, row: Mapping[str, Any]) -> None:
+    def add_iteration(self, row: Mapping[str, Any]) -> None:
         """Add the metrics of an iteration. Iterations without episodes are ignored."""
         if not row.get("return"):
             return
@@ -70,13 +70,15 @@ class ReturnHistory:
             return
         if not self._best or _mean_return(earlier) > _mean_return(self._best):
             self._best = earlier
-        if not self._solved or _mean_success(earlier) > _mean_success(self._solved):
-            self._solved = earlier
+        if not self._most_successful or _mean_success(earlier) > _mean_success(
+            self._most_successful
+        ):
+            self._most_successful = earlier
         newest = self._seen[-WINDOW:]
         if _is_clearly_higher(_returns(self._best), _returns(newest)):
             self._warn(CollapseWarning, _collapse_message(self._best, newest))
-        if _is_reward_attack(self._solved, newest):
-            self._warn(RewardAttackWarning, _attack_message(self._solved, newest))
+        if _is_reward_attack(self._most_successful, newest):
+            self._warn(RewardAttackWarning, _attack_message(self._most_successful, newest))
 
     def _warn(self, kind: type[Warning], text: str) -> None:
         if kind not in self._silent:
@@ -90,7 +92,7 @@ def _summarize(row: Mapping[str, Any]) -> _IterationSummary:
     invalid = [agent["invalid"] for agent in agents if "invalid" in agent]
     return _IterationSummary(
         step=row["step"],
-        paid=fmean(row["return"].values()),
+        mean_return=fmean(row["return"].values()),
         success=row.get("success"),
         entropy=fmean(entropies) if entropies else None,
         invalid=fmean(invalid) if invalid else None,
@@ -98,7 +100,7 @@ def _summarize(row: Mapping[str, Any]) -> _IterationSummary:
 
 
 def _returns(seen: Sequence[_IterationSummary]) -> list[float]:
-    return [one.paid for one in seen]
+    return [one.mean_return for one in seen]
 
 
 def _success_rates(seen: Sequence[_IterationSummary]) -> list[float]:
@@ -135,7 +137,7 @@ def _is_clearly_higher(first: Sequence[float], second: Sequence[float]) -> bool:
 def _collapse_message(
     best: Sequence[_IterationSummary], newest: Sequence[_IterationSummary]
 ) -> str:
-    def at(seen: Sequence[_IterationSummary]) -> str:
+    def describe(seen: Sequence[_IterationSummary]) -> str:
         parts = [f"{_mean_return(seen):.3g} in iterations {seen[0].step} to {seen[-1].step}"]
         entropies = [one.entropy for one in seen if one.entropy is not None]
         refused = [one.invalid for one in seen if one.invalid is not None]
@@ -144,7 +146,7 @@ def _collapse_message(
         return ", ".join(parts)
 
     return (
-        f"the return is falling: {at(newest)}; it was {at(best)}. Training is undoing what was learned. "
+        f"the return is falling: {describe(newest)}; it was {describe(best)}. Training is undoing what was learned. "
         "The checkpoint with the highest return is kept. A lower learning_rate, or kl above 0, may prevent this."
     )
 

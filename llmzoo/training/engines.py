@@ -19,7 +19,7 @@ from llmzoo.engine.off_policy import OffPolicyEngine
 from llmzoo.engine.opponents import Opponents
 from llmzoo.engine.opponents_config import opponent_args
 from llmzoo.engine.ray import ray_args
-from llmzoo.engine.ray.plan import Plan
+from llmzoo.engine.ray.run_spec import RunSpec
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
@@ -67,18 +67,18 @@ def open_engine(
     import_ray()
     from llmzoo.engine.ray.engine import ray_engine
 
-    plan = _build_plan(config, list(agent_policies), env_args)
+    run_spec = _build_run_spec(config, list(agent_policies), env_args)
     ray_options = ray_args(config.engine_args)
     lag = config.max_off_policy_steps
     with ray_engine(
-        plan, ray_options, learner, policies, agent_policies, max_off_policy_steps=lag
+        run_spec, ray_options, learner, policies, agent_policies, max_off_policy_steps=lag
     ) as engine:
         yield engine
 
 
-def _build_plan(config: FitConfig, agents: list[str], env_args: Mapping[str, Any]) -> Plan:
+def _build_run_spec(config: FitConfig, agents: list[str], env_args: Mapping[str, Any]) -> RunSpec:
     """What the processes of a Ray engine need for setting up the run."""
-    return Plan(
+    return RunSpec(
         learner=config.learner,
         learner_args=config.learner_args,
         env=config.env,

@@ -31,23 +31,24 @@ from llmzoo.rollout.scheduler import rollout_keys
 from llmzoo.rollout.stepping import RolloutClock
 from llmzoo.training.setup import Setup, prepare_run
 
-_NEW_TOKENS = 8  # per completion whose sampling is timed
-_ROWS = 64  # completions sampled at once, or fewer if the run samples fewer
-_PASS = 2048  # tokens in the timed pass with gradients, or fewer if the run has fewer
-_LIBRARIES = 0.4e9  # bytes that the interpreter takes with torch and transformers
-_WORKING = 1.5  # peak memory of a pass over the memory of its saved activations
-_ADAM = 3  # numbers for each trained weight: a gradient and two moments
+_TIMED_TOKENS = 8  # per completion whose sampling is timed
+_MAX_TIMED_COMPLETIONS = 64  # completions sampled at once, or fewer if the run samples fewer
+_MAX_PASS_TOKENS = 2048  # tokens in the timed pass with gradients, or fewer if the run has fewer
+_LIBRARY_BYTES = 0.4e9  # bytes that the interpreter takes with torch and transformers
+_PEAK_OVER_SAVED = 1.5  # peak memory of a pass over the memory of its saved activations
+_ADAM_NUMBERS = 3  # numbers for each trained weight: a gradient and two moments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
     """The estimated cost of an iteration.
 
-    ``answers``: completions of the learning agents, in one episode and in an iteration. ``tokens_read``:
-    prompt tokens, and ``tokens``: the maximum of sampled tokens, both in an iteration. ``microbatch_tokens``:
-    tokens of a pass with gradients. ``memory``: maximum of bytes, including the weights, the state of the
-    optimiser and the activations. ``sampling_seconds`` and ``update_seconds``: per iteration, if all
-    completions have their maximum length. ``steps``: iterations of the run.
+    ``answers_per_episode`` and ``answers``: completions of the learning agents in one episode and in an
+    iteration. ``tokens_read``: prompt tokens of an iteration. ``tokens``: its sampled tokens, if all
+    completions have their maximum length. ``microbatch_tokens``: tokens of a pass with gradients. ``memory``:
+    peak memory in bytes, including the weights, the state of the optimiser and the activations.
+    ``sampling_seconds`` and ``update_seconds``: per iteration, if all completions have their maximum length.
+    ``steps``: iterations of the run.
     """
 
     answers_per_episode: int
@@ -75,9 +76,10 @@ class CountingPolicy:
     def __init__(self, policy: Policy, *, learns: bool):
         self.name = policy.name
         self.prompt_style = policy.prompt_style
-        self.answers = self.read = self.most = 0
+        # of all requests to a learning model; each completion is assumed to have its maximum length
+        self.completions = self.prompt_tokens = self.max_sampled_tokens = 0
         self.group_size = self.prompts = 1  # of the largest request, which is sampled in one call
-        self.longest: tuple[int, ...] = ()  # prompt
+        self.longest_prompt: tuple[int, ...] = ()
         self.agent, self.observation = "", ""  # of that prompt
         self.env: AECEnv | None = None
         self._model = policy if learns and isinstance(policy, TransformersPolicy) else None
@@ -92,18 +94,18 @@ class CountingPolicy:
     ) -> list[list[Completion]]:
         self.prompts = max(self.prompts, len(requests))
         self.group_size = max(self.group_size, group_size)
-        return [self._answers(request, group_size) for request in requests]
+        return [self._empty_completions(request, group_size) for request in requests]
 
-    def _answers(self, request: PolicyRequest, group_size: int) -> list[Completion]:
+    def _empty_completions(self, request: PolicyRequest, group_size: int) -> list[Completion]:
         prompt: tuple[int, ...] = ()
         if self._model is not None:
             prompt = self._model.encode(request.observation, request.agent)
             limit = self._model.sampling_for(request.agent).max_new_tokens
-            self.answers += group_size
-            self.read += len(prompt)
-            self.most += group_size * limit
-            if len(prompt) > len(self.longest):
-                self.longest, self.env = prompt, request.env
+            self.completions += group_size
+            self.prompt_tokens += len(prompt)
+            self.max_sampled_tokens += group_size * limit
+            if len(prompt) > len(self.longest_prompt):
+                self.longest_prompt, self.env = prompt, request.env
                 self.agent, self.observation = request.agent, request.observation
         return [Completion(text="", prompt_ids=prompt)] * group_size
 
@@ -148,32 +150,34 @@ def _estimate(setup: Setup) -> Estimate:
     microbatch_tokens = 0
     for agent, count in zip(engine.trained_agents, learning, strict=True):
         policy = setup.agent_policies[agent]
-        if not count.longest or not isinstance(policy, TransformersPolicy):
+        if not count.longest_prompt or not isinstance(policy, TransformersPolicy):
             continue
-        whole = (count.read + count.most) * episodes
-        microbatch_tokens = max(microbatch_tokens, min(size or policy.microbatch_tokens, whole))
+        batch_tokens = (count.prompt_tokens + count.max_sampled_tokens) * episodes
+        microbatch_tokens = max(
+            microbatch_tokens, min(size or policy.microbatch_tokens, batch_tokens)
+        )
         cost = _measure(policy, count, episodes, size or policy.microbatch_tokens)
-        sampling += cost.sampling * count.most * episodes
-        update += cost.update * whole * passes
+        sampling += cost.sampling * count.max_sampled_tokens * episodes
+        update += cost.update * batch_tokens * passes
         activations = max(activations, cost.activations * microbatch_tokens)
     models = [policy.model for policy in distinct_models(setup.agent_policies)]
     weights = {id(p): p.numel() * p.element_size() for m in models for p in m.parameters()}
     trained = {id(p): p.numel() for policy in engine.policies.values() for p in policy.parameters()}
     frozen = 0  # reference copies for kl
     if getattr(learner, "kl", 0.0):
-        whole_models = [policy for policy in engine.policies.values() if policy.adapter is None]
-        frozen = sum(p.numel() * p.element_size() for m in whole_models for p in m.parameters())
-    answers = sum(count.answers for count in learning)
+        full_models = [policy for policy in engine.policies.values() if policy.adapter is None]
+        frozen = sum(p.numel() * p.element_size() for m in full_models for p in m.parameters())
+    answers = sum(count.completions for count in learning)
     return Estimate(
         answers_per_episode=answers,
         answers=answers * episodes,
-        tokens_read=sum(count.read for count in learning) * episodes,
-        tokens=sum(count.most for count in learning) * episodes,
+        tokens_read=sum(count.prompt_tokens for count in learning) * episodes,
+        tokens=sum(count.max_sampled_tokens for count in learning) * episodes,
         microbatch_tokens=microbatch_tokens,
-        memory=_LIBRARIES
+        memory=_LIBRARY_BYTES
         + sum(weights.values())
         + frozen
-        + 4 * _ADAM * sum(trained.values())
+        + 4 * _ADAM_NUMBERS * sum(trained.values())
         + activations,
         sampling_seconds=sampling,
         update_seconds=update,
@@ -188,15 +192,17 @@ class _Cost:
     activations: float  # bytes for each such token
 
 
-def _measure(policy: TransformersPolicy, count: CountingPolicy, episodes: int, most: int) -> _Cost:
+def _measure(
+    policy: TransformersPolicy, count: CountingPolicy, episodes: int, max_tokens: int
+) -> _Cost:
     """Sample a few tokens after the longest prompt, and run passes with gradients on them.
 
     The number of completions sampled together is that of the run, up to 64, and the number of tokens in a
-    pass is that of the run, up to 2048 and to ``most``. Both are done twice: the first time is a warm-up and
+    pass is that of the run, up to 2048 and to ``max_tokens``. Both are done twice: the first time is a warm-up and
     is not timed.
     """
-    short = policy.with_sampling(max_new_tokens=_NEW_TOKENS)
-    prompts = min(count.prompts * episodes, max(1, _ROWS // count.group_size))
+    short = policy.with_sampling(max_new_tokens=_TIMED_TOKENS)
+    prompts = min(count.prompts * episodes, max(1, _MAX_TIMED_COMPLETIONS // count.group_size))
     text = count.observation
     requests = [  # different prompts, because equal ones are computed only once
         PolicyRequest(agent=count.agent, observation=text[i:] + text[:i], env=count.env)
@@ -211,7 +217,7 @@ def _measure(policy: TransformersPolicy, count: CountingPolicy, episodes: int, m
         raise ConfigError(
             f"the longest prompt of {count.agent} leaves no room for a completion: use a model with a longer context"
         )
-    longest = len(count.longest) + count.group_size * _NEW_TOKENS
+    longest_group = len(count.longest_prompt) + count.group_size * _TIMED_TOKENS
     groups = [
         Group(
             agent=count.agent,
@@ -221,7 +227,7 @@ def _measure(policy: TransformersPolicy, count: CountingPolicy, episodes: int, m
             completions=tuple(completions),
             returns=(0.0,) * len(completions),
         )
-        for completions in answers[: max(1, min(_PASS, most) // longest)]
+        for completions in answers[: max(1, min(_MAX_PASS_TOKENS, max_tokens) // longest_group)]
     ]
     tokens = sum(
         len(group.prompt_ids) + sum(len(each.ids) for each in group.completions) for group in groups
@@ -246,5 +252,5 @@ def _measure(policy: TransformersPolicy, count: CountingPolicy, episodes: int, m
     return _Cost(
         sampling=sampling_seconds / sampled,
         update=update_seconds / tokens,
-        activations=_WORKING * sum(kept.values()) / tokens,
+        activations=_PEAK_OVER_SAVED * sum(kept.values()) / tokens,
     )

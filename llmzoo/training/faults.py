@@ -55,7 +55,7 @@ def check_batch(
 
 @dataclass(slots=True)
 class NoSignalMonitor:
-    """Warns about those of ``agents`` that learn nothing.
+    """Warns about each of ``agents`` that learns nothing.
 
     An agent has no signal in an iteration if it has groups, the returns differ in none of them, and none of
     its completions has an advantage. An agent without a signal for ``window`` iterations in a row gives one
@@ -65,37 +65,37 @@ class NoSignalMonitor:
 
     agents: Collection[str]
     window: int = WINDOW
-    _flat: dict[str, list[_AgentIteration]] = field(
+    _without_signal: dict[str, list[_AgentIteration]] = field(
         default_factory=dict
-    )  # of the iterations in a row
+    )  # by agent: its newest iterations in a row without a signal
     _learned: set[str] = field(default_factory=set)  # agents that have had a signal at some time
 
-    def iteration(self, iteration: Iteration) -> None:
+    def check_iteration(self, iteration: Iteration) -> None:
         """Check an iteration; warns with :class:`ZeroVarianceWarning`."""
         for agent in self.agents:
             seen = _summarize(agent, iteration)
             if seen is None:
                 continue
-            if not seen.flat:
-                self._flat[agent] = []
+            if not seen.has_no_signal:
+                self._without_signal[agent] = []
                 self._learned.add(agent)
                 continue
-            row = self._flat.setdefault(agent, [])
-            row.append(seen)
-            if len(row) == self.window:
+            streak = self._without_signal.setdefault(agent, [])
+            streak.append(seen)
+            if len(streak) == self.window:
                 self._warn(agent)
 
     def end(self) -> None:
         """Warn about agents that learned nothing in a whole run, if the run is shorter than the window."""
-        for agent, row in self._flat.items():
-            if row and len(row) < self.window and agent not in self._learned:
+        for agent, streak in self._without_signal.items():
+            if streak and len(streak) < self.window and agent not in self._learned:
                 self._warn(agent)
 
     def _warn(self, agent: str) -> None:
-        row = self._flat[agent]
+        streak = self._without_signal[agent]
         warnings.warn(
-            f"{agent} has learned nothing in {len(row)} iteration{'s' * (len(row) > 1)}: the returns "
-            f"of its completions of a prompt are all equal. {_reason(row)}",
+            f"{agent} has learned nothing in {len(streak)} iteration{'s' * (len(streak) > 1)}: the returns "
+            f"of its completions of a prompt are all equal. {_reason(streak)}",
             ZeroVarianceWarning,
             stacklevel=3,
         )
@@ -106,24 +106,24 @@ class _AgentIteration:
     """One iteration of an agent; ``total``: its mean return over whole episodes."""
 
     groups: Sequence[Group]
-    flat: bool
+    has_no_signal: bool
     total: float
 
 
 def _summarize(agent: str, iteration: Iteration) -> _AgentIteration | None:
     groups = []
-    flat = True
+    has_no_signal = True
     credits = iter(iteration.credits)  # of the groups' completions, in their order
     for group in iteration.batch.groups:
         advantages = [next(credits) or 0.0 for _ in group.completions]
         if group.agent == agent:
             groups.append(group)
             learned = any(not is_negligible(credit, group.returns) for credit in advantages)
-            flat = flat and not learned and not group.differs
+            has_no_signal = has_no_signal and not learned and not group.has_return_variance
     if not groups:
         return None
     totals = [ending.totals.get(agent, 0.0) for ending in iteration.batch.endings]
-    return _AgentIteration(groups, flat, sum(totals) / max(1, len(totals)))
+    return _AgentIteration(groups, has_no_signal, sum(totals) / max(1, len(totals)))
 
 
 def _reason(seen: Sequence[_AgentIteration]) -> str:

@@ -19,12 +19,12 @@ STOPPING_MESSAGE = (
 class StopRequest:
     """Whether the run should stop."""
 
-    asked: bool = False
+    requested: bool = False
 
 
 @contextmanager
 def graceful_shutdown(note: Callable[[str], None]) -> Iterator[StopRequest]:
-    """Within this context the first SIGINT or SIGTERM sets ``StopRequest.asked`` and calls ``note``.
+    """Within this context the first SIGINT or SIGTERM sets ``StopRequest.requested`` and calls ``note``.
 
     The second raises ``KeyboardInterrupt``. So does leaving the context after the first. This
     replaces only Python's default handlers, and only in the main thread, the only one where that is
@@ -39,9 +39,9 @@ def graceful_shutdown(note: Callable[[str], None]) -> Iterator[StopRequest]:
     }
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if stop.asked:
+        if stop.requested:
             raise KeyboardInterrupt
-        stop.asked = True
+        stop.requested = True
         # in a separate thread, because this one may be in the middle of writing to the same stream
         threading.Thread(
             target=note, args=(STOPPING_MESSAGE,), name="llmzoo-stopping", daemon=True
@@ -54,5 +54,5 @@ def graceful_shutdown(note: Callable[[str], None]) -> Iterator[StopRequest]:
     finally:
         for number, default in before.items():
             signal.signal(number, default)
-    if stop.asked:
+    if stop.requested:
         raise KeyboardInterrupt

@@ -29,36 +29,42 @@ _NOTE_INTERVAL_S = 60.0  # between progress lines if there is no terminal
 class RunLog(AbstractContextManager["RunLog"]):
     """Writes and shows the progress of a run, on the first rank only.
 
-    ``first``: the number of iterations already done. ``ended``: no iteration follows. ``quiet``: show nothing
-    on standard error.
+    ``completed_steps``: the number of iterations that a resumed run has done. ``ended``: no iteration
+    follows. ``quiet``: show nothing on standard error.
     """
 
-    def __init__(self, run: Path, config: FitConfig, first: int, *, ended: bool, quiet: bool):
+    def __init__(
+        self, run: Path, config: FitConfig, completed_steps: int, *, ended: bool, quiet: bool
+    ):
         self._opened = ExitStack()
         self._writes = ranks.rank() == 0
         self._quiet = quiet
         if not self._writes:
             return
-        last = first if ended else config.steps
+        last = completed_steps if ended else config.steps
         settings = asdict(config)
         with ExitStack() as opened:
             self._tracker = opened.enter_context(
-                Tracker(run, first, last, trackers=config.trackers, settings=settings)
+                Tracker(run, completed_steps, last, trackers=config.trackers, settings=settings)
             )
             every, tasks = config.record_every, config.record_tasks
             self._recorder = opened.enter_context(
-                Recorder(run, every=every, tasks=tasks, first=first, ended=ended)
+                Recorder(
+                    run, every=every, tasks=tasks, completed_steps=completed_steps, ended=ended
+                )
             )
             self._bar = opened.enter_context(_progress_bar(quiet))
             title = f"{config.learner} on {config.env}"
-            self._task = self._bar.add_task(title, total=config.steps, completed=first, figures="")
+            self._task = self._bar.add_task(
+                title, total=config.steps, completed=completed_steps, figures=""
+            )
             self._steps, self._last_note_time = config.steps, time.monotonic()
             self._opened = opened.pop_all()
 
     def __exit__(self, *error: object) -> None:
         self._opened.close()
 
-    def iteration(
+    def log_iteration(
         self,
         step: int,
         row: Mapping[str, Any],
@@ -69,8 +75,8 @@ class RunLog(AbstractContextManager["RunLog"]):
     ) -> None:
         """Log iteration ``step``, counted from 1, and its metrics; ``last``: the run has ended."""
         if self._writes:
-            self._tracker.iteration(step, row)
-            self._recorder.iteration(step, iteration, agent_policies, last=last)
+            self._tracker.log_iteration(step, row)
+            self._recorder.record_iteration(step, iteration, agent_policies, last=last)
             self._bar.update(self._task, advance=1, figures=progress_text(row))
             now = time.monotonic()
             if not self._bar.console.is_terminal and now - self._last_note_time >= _NOTE_INTERVAL_S:

@@ -148,24 +148,24 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
         log.note(f"before: {summarize_evaluation(before)}")
         for note in [*setup.notes, *before.get("notes", [])]:
             log.note(f"note: {note}")
-        watched = ranks.rank() == 0 and setup.learner.needs_return_variance
-        no_signal = NoSignalMonitor(engine.trained_agents if watched else ())
+        is_monitored = ranks.rank() == 0 and setup.learner.needs_return_variance
+        no_signal = NoSignalMonitor(engine.trained_agents if is_monitored else ())
         with graceful_shutdown(log.note) as stop:
             while not is_finished():
                 iteration = _iterate(setup, step)
                 row = metrics.iteration_metrics(iteration, engine.trained_agents)
-                no_signal.iteration(iteration)
+                no_signal.check_iteration(iteration)
                 step += 1
-                history.iteration({"step": step, **row})
+                history.add_iteration({"step": step, **row})
                 idle = ranks.broadcast(history.idle) if config.patience else 0
                 tokens += row["tokens"]
-                log.iteration(step, row, iteration, setup.agent_policies, last=is_finished())
+                log.log_iteration(step, row, iteration, setup.agent_policies, last=is_finished())
                 if config.eval_every and step % config.eval_every == 0 and not is_finished():
                     evaluation = setup.evaluate()
                     log.log_evaluation(step, evaluation)
                     log.note(f"after {step}: {summarize_evaluation(evaluation)}")
-                # all ranks stop if one of them was asked to
-                stopping = ranks.all_reduce_sum({"asked": stop.asked})["asked"] > 0
+                # all ranks stop if one of them got a signal
+                stopping = ranks.all_reduce_sum({"requested": stop.requested})["requested"] > 0
                 # after the evaluation of this step, which a resumed run would not repeat
                 if is_finished() or stopping or step % config.checkpoint_every == 0:
                     log.flush()
@@ -204,17 +204,17 @@ def _return_history(setup: Setup, steps: int) -> ReturnHistory:
     warnings.
     """
     config = setup.config
-    same = config.curriculum == "none" and config.opponents == "self"
+    comparable = config.curriculum == "none" and config.opponents == "self"
     rows = run_folder.read_metrics(setup.folder, "train") if ranks.rank() == 0 else []
     done = [row for row in rows if row["step"] <= steps]
-    return ReturnHistory(done, warns=same and ranks.rank() == 0)
+    return ReturnHistory(done, warns=comparable and ranks.rank() == 0)
 
 
 def _iterate(setup: Setup, step: int) -> Iteration:
     """Play a batch and train on it. All randomness derives from the run's seed and ``step``."""
     config, engine = setup.config, setup.engine
     models = len(distinct_models(engine.agent_policies))
-    draw = partial(iteration_seeds, config.seed, models=models, envs=config.episodes_per_step)
-    iteration = engine.iterate(setup.make_env, draw, step, last=step + 1 >= config.steps)
+    seeds_for = partial(iteration_seeds, config.seed, models=models, envs=config.episodes_per_step)
+    iteration = engine.iterate(setup.make_env, seeds_for, step, last=step + 1 >= config.steps)
     check_batch(iteration.batch, engine.policies, engine.agent_policies, step=step + 1)
     return iteration

@@ -11,12 +11,12 @@ from llmzoo.engine.base import Iteration
 from llmzoo.records import Batch, Completion, Episode, Group
 from llmzoo.rollout.stepping import RolloutClock
 
-TURNS = 8  # turns with separate metrics; all later ones are pooled
-LATER = "later"
+SEPARATE_TURNS = 8  # turns with separate metrics; all later ones are pooled
+LATER_TURNS = "later"
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _CompletionResult:
     """A completion, its return, and the agent's info right after it."""
 
     agent: str
@@ -46,10 +46,10 @@ def batch_metrics(batch: Batch, agents: Collection[str]) -> dict[str, Any]:
 
     Tree rollouts have groups and plain ones have episodes; their metrics have the same names.
     """
-    answers = [
-        answer
-        for answer in (*_group_answers(batch.groups), *_episode_answers(batch.episodes))
-        if answer.agent in agents
+    results = [
+        result
+        for result in (*_group_results(batch.groups), *_episode_results(batch.episodes))
+        if result.agent in agents
     ]
     agents_with_returns = sorted({agent for ending in batch.endings for agent in ending.totals})
     return {
@@ -59,13 +59,13 @@ def batch_metrics(batch: Batch, agents: Collection[str]) -> dict[str, Any]:
         },
         "episodes_failed": len(batch.failures),
         "groups": len(batch.groups),
-        **_completion_metrics(answers),
+        **_completion_metrics(results),
         "agents": {
             agent: _agent_metrics(
-                [answer for answer in answers if answer.agent == agent],
+                [result for result in results if result.agent == agent],
                 [group for group in batch.groups if group.agent == agent],
             )
-            for agent in sorted({answer.agent for answer in answers})
+            for agent in sorted({result.agent for result in results})
         },
     }
 
@@ -93,9 +93,9 @@ def timing_metrics(
     }
 
 
-def _group_answers(groups: Iterable[Group]) -> list[_Answer]:
+def _group_results(groups: Iterable[Group]) -> list[_CompletionResult]:
     return [
-        _Answer(group.agent, group.turn, completion, returned, info)
+        _CompletionResult(group.agent, group.turn, completion, returned, info)
         for group in groups
         for completion, returned, info in zip(
             group.completions,
@@ -106,40 +106,44 @@ def _group_answers(groups: Iterable[Group]) -> list[_Answer]:
     ]
 
 
-def _episode_answers(episodes: Iterable[Episode]) -> list[_Answer]:
+def _episode_results(episodes: Iterable[Episode]) -> list[_CompletionResult]:
     return [
-        _Answer(decision.agent, decision.turn, decision.completion, returned, decision.info)
+        _CompletionResult(
+            decision.agent, decision.turn, decision.completion, returned, decision.info
+        )
         for episode in episodes
         for decision, returned in zip(episode.decisions, episode.returns(), strict=True)
     ]
 
 
-def _agent_metrics(answers: Sequence[_Answer], groups: Sequence[Group]) -> dict[str, Any]:
-    turns = sorted({min(answer.turn, TURNS) for answer in answers})
+def _agent_metrics(results: Sequence[_CompletionResult], groups: Sequence[Group]) -> dict[str, Any]:
+    turns = sorted({min(result.turn, SEPARATE_TURNS) for result in results})
     return {
-        **_answer_metrics(answers, groups),
+        **_result_metrics(results, groups),
         "turns": {
-            LATER if turn == TURNS else str(turn): _answer_metrics(
-                [answer for answer in answers if min(answer.turn, TURNS) == turn],
-                [group for group in groups if min(group.turn, TURNS) == turn],
+            LATER_TURNS if turn == SEPARATE_TURNS else str(turn): _result_metrics(
+                [result for result in results if min(result.turn, SEPARATE_TURNS) == turn],
+                [group for group in groups if min(group.turn, SEPARATE_TURNS) == turn],
             )
             for turn in turns
         },
     }
 
 
-def _answer_metrics(answers: Sequence[_Answer], groups: Sequence[Group]) -> dict[str, Any]:
+def _result_metrics(
+    results: Sequence[_CompletionResult], groups: Sequence[Group]
+) -> dict[str, Any]:
     """Statistics of one agent's completions, of all turns or of one turn, and of their outcomes."""
-    wide = [group for group in groups if len(group.returns) > 1]
+    comparable = [group for group in groups if len(group.returns) > 1]
     spread = {
-        "return_std": _mean(pstdev(group.returns) for group in wide),
-        "flat_groups": _mean(not group.differs for group in wide),
+        "return_std": _mean(pstdev(group.returns) for group in comparable),
+        "flat_groups": _mean(not group.has_return_variance for group in comparable),
     }
     return {
-        "return": _mean(answer.returned for answer in answers),
-        **(spread if wide else {}),
-        **_info_metrics([answer.info for answer in answers if answer.info]),
-        **_completion_metrics(answers),
+        "return": _mean(result.returned for result in results),
+        **(spread if comparable else {}),
+        **_info_metrics([result.info for result in results if result.info]),
+        **_completion_metrics(results),
     }
 
 
@@ -159,12 +163,12 @@ def _info_metrics(infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return numbers
 
 
-def _completion_metrics(answers: Sequence[_Answer]) -> dict[str, Any]:
+def _completion_metrics(results: Sequence[_CompletionResult]) -> dict[str, Any]:
     return {
-        "completions": len(answers),
-        "completion_tokens": _mean(len(answer.completion.ids) for answer in answers),
-        "truncated": _mean(answer.completion.truncated for answer in answers),
-        "refused": sum(answer.completion.refused for answer in answers),
+        "completions": len(results),
+        "completion_tokens": _mean(len(result.completion.ids) for result in results),
+        "truncated": _mean(result.completion.truncated for result in results),
+        "refused": sum(result.completion.refused for result in results),
     }
 
 

@@ -30,23 +30,31 @@ class Recorder(AbstractContextManager["Recorder"]):
     """Appends the first, the last and every ``every``-th iteration to ``played.jsonl``.
 
     ``tasks``: how many rollouts of an iteration are recorded. ``every=0`` records nothing.
-    ``first``: the iteration that a resumed run starts from. Rows of later iterations are dropped:
-    the run writes them again. If the run had ended at ``first`` and now continues (``ended`` is
-    false), the row of ``first`` is dropped too, unless it is due anyway.
+    ``completed_steps``: the number of iterations that a resumed run has done. Rows of later iterations are
+    dropped, because the run writes them again. ``ended``: no iteration follows. The last iteration is
+    recorded only because it is the last. So if an ended run now continues, the row of that iteration is
+    dropped, unless ``every`` asks for it.
     """
 
-    def __init__(self, run: Path, *, every: int, tasks: int, first: int = 0, ended: bool = False):
+    def __init__(
+        self, run: Path, *, every: int, tasks: int, completed_steps: int = 0, ended: bool = False
+    ):
         self._every, self._tasks = every, tasks
         path = run / "played.jsonl"
         ended = ended or every == 0
-        keep_lines(path, lambda row: row["step"] < first or self._is_due(row["step"], first, ended))
+        keep_lines(
+            path,
+            lambda row: (
+                row["step"] < completed_steps or self._is_due(row["step"], completed_steps, ended)
+            ),
+        )
         self._file = open_for_append(path) if every else None
 
     def __exit__(self, *error: object) -> None:
         if self._file is not None:
             self._file.close()
 
-    def iteration(
+    def record_iteration(
         self, step: int, iteration: Iteration, agent_policies: Mapping[str, Policy], *, last: bool
     ) -> None:
         """Record iteration ``step``, counted from 1, if it is due; ``last``: no iteration follows."""
@@ -148,7 +156,7 @@ def _tree_turns(
             "path": list(path),
             "prompt": prompts[group.key],
             "answers": [
-                _answer_row(
+                _completion_row(
                     completion,
                     group.returns[number],
                     advantages,
@@ -185,7 +193,7 @@ def _episode_turns(
                 "path": [decision.turn],
                 "prompt": truncate_text(prompt),
                 "answers": [
-                    _answer_row(
+                    _completion_row(
                         completion,
                         returned,
                         advantages,
@@ -199,7 +207,7 @@ def _episode_turns(
     return rows[::-1]
 
 
-def _answer_row(
+def _completion_row(
     completion: Completion,
     returned: float,
     advantages: Advantages,

@@ -1,5 +1,4 @@
-"""Self-play between trained agents: runs can end weaker than they began, so learners are kept close to their
-start."""
+"""Self-play between trained agents: keeps learners close to their start, because runs can end weaker."""
 
 from __future__ import annotations
 
@@ -22,24 +21,24 @@ def trains_opponents(config: FitConfig, env: AECEnv, trained: Sequence[str]) -> 
 
 
 def anchor_to_start(
-    config: FitConfig, learner: Learner, make: Callable[[FitConfig], Learner] | None
+    config: FitConfig, learner: Learner, build: Callable[[FitConfig], Learner] | None
 ) -> tuple[FitConfig, Learner, list[str]]:
     """The configuration and its learner with the ``self_play`` options as defaults, and notes for the user.
 
-    ``make``: builds the learner of a configuration; None if the learner was given as an object. A learner
+    ``build``: builds the learner of a configuration; None if the learner was given as an object. A learner
     that is already kept close to its start is left unchanged, and so is one whose agents have such options of
     their own.
     """
     options: Mapping[str, Any] = getattr(_learners(learner)[0].config, "self_play", {})
-    if not options or not _is_unanchored(learner):
+    if not options or _is_anchored(learner):
         return config, learner, []
     missing = {n: value for n, value in options.items() if n not in config.learner_args}
     settings = [
         agent_settings.get("learner_args", {}) for agent_settings in config.agent_args.values()
     ]
-    if make is not None and not any({*options, "entropy"} & args.keys() for args in settings):
+    if build is not None and not any({*options, "entropy"} & args.keys() for args in settings):
         anchored_config = replace(config, learner_args={**missing, **config.learner_args})
-        if not _is_unanchored(anchored_learner := make(anchored_config)):
+        if _is_anchored(anchored_learner := build(anchored_config)):
             default = f"the default is {_format_options(missing)} (docs/leagues.md)"
             return (
                 anchored_config,
@@ -57,9 +56,9 @@ def _format_options(options: Mapping[str, Any]) -> str:
     return " and ".join(f"{name}: {value}" for name, value in options.items())
 
 
-def _is_unanchored(learner: Learner) -> bool:
-    """Whether some agent has nothing that keeps it close to its starting model."""
-    return not all(getattr(part.config, "is_anchored", True) for part in _learners(learner))
+def _is_anchored(learner: Learner) -> bool:
+    """Whether the learner of every agent keeps it close to its starting model."""
+    return all(getattr(part.config, "is_anchored", True) for part in _learners(learner))
 
 
 def _learners(learner: Learner) -> list[Learner]:

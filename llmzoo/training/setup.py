@@ -33,7 +33,7 @@ from llmzoo.runs.policy_loading import (
     with_max_temperature,
 )
 from llmzoo.runs.provenance import record_start
-from llmzoo.runs.run_folder import check_new_folder, locked, prepare
+from llmzoo.runs.run_folder import check_new_folder, locked, write_or_check_config
 from llmzoo.training import self_play, sharpening
 from llmzoo.training.config import FitConfig, make_config
 from llmzoo.training.engines import check_engine, open_engine
@@ -70,45 +70,50 @@ class Setup:
         return _make_env(self.env, self.env_args)
 
     def evaluate(self) -> dict[str, Any]:
-        """The evaluation with sampled completions. It contains the one with greedy completions as ``greedy``
-        and, in small games, exact measures as ``exact``."""
+        """The evaluation with sampled completions.
+
+        Its entry ``greedy`` is the evaluation with greedy completions. In small games its entry ``exact`` has
+        exact measures.
+        """
         sampled = self._evaluate(self.agent_policies, tasks=self.config.eval_tasks)
-        best = self._evaluate(self.agent_policies, tasks=self.config.eval_tasks, greedy=True)
-        greedy = {name: best[name] for name in _GREEDY_FIELDS}
-        found = {**sampled, "policy": self.model or sampled["policy"], "greedy": greedy}
+        greedy_evaluation = self._evaluate(
+            self.agent_policies, tasks=self.config.eval_tasks, greedy=True
+        )
+        greedy = {name: greedy_evaluation[name] for name in _GREEDY_FIELDS}
+        evaluation = {**sampled, "policy": self.model or sampled["policy"], "greedy": greedy}
         if self.game is not None:
-            found["exact"] = exploit(self.game, self.agent_policies).to_dict()
-        return found
+            evaluation["exact"] = exploit(self.game, self.agent_policies).to_dict()
+        return evaluation
 
     def evaluate_start(self) -> dict[str, Any]:
         """:meth:`evaluate` before training, with the controls of :mod:`llmzoo.training.sharpening`."""
-        found = self.evaluate_end()
+        evaluation = self.evaluate_end()
         tasks = self._control_tasks(len(sharpening.TEMPERATURES))
         lower = [t for t in sharpening.TEMPERATURES if t < highest_temperature(self.agent_policies)]
         if tasks and lower:
-            found["lower_temperatures"] = {
+            evaluation["lower_temperatures"] = {
                 str(t): sharpening.control_result(
                     self._evaluate(with_max_temperature(self.agent_policies, t), tasks=tasks)
                 )
                 for t in lower
             }
-        return found
+        return evaluation
 
     def evaluate_end(self) -> dict[str, Any]:
         """:meth:`evaluate` after training, with pass@8 if it is affordable."""
-        found = self.evaluate()
+        evaluation = self.evaluate()
         if tasks := self._control_tasks(2 * sharpening.SAMPLES):
             several = self._evaluate(self.agent_policies, tasks=tasks, samples=sharpening.SAMPLES)
-            found["several_samples"] = sharpening.pass_at_result(several)
-        return found
+            evaluation["several_samples"] = sharpening.pass_at_result(several)
+        return evaluation
 
     def checkpoint_return(self) -> float | None:
         """The mean return with sampled completions on a fixed set of training tasks; None if none are set."""
         tasks = self.config.checkpoint_tasks
         if not tasks:
             return None
-        found = self._evaluate(self.agent_policies, tasks=tasks, split="train")
-        return fmean(found["mean_return"].values())
+        evaluation = self._evaluate(self.agent_policies, tasks=tasks, split="train")
+        return fmean(evaluation["mean_return"].values())
 
     def _evaluate(
         self, agent_policies: Mapping[str, Policy], split: str | None = None, **options: Any
@@ -154,18 +159,18 @@ def prepare_run(
 ) -> Setup:
     """Check all settings, load the models and start the engine, which ``opened`` closes."""
 
-    def claim() -> None:
+    def lock_folder() -> None:
         opened.enter_context(locked(folder, resume=resume))
 
     if resume:  # before anything is loaded
-        ranks.on_rank_zero(claim)
+        ranks.on_rank_zero(lock_folder)
     else:
         ranks.on_rank_zero(lambda: check_new_folder(folder))
     config = _build_config(learner, env, policies, settings)
     check_trackers(config.trackers)
     check_engine(config, learner, env, policies)
-    algorithm = _resolve_learner(learner, config)
-    env_args = {**algorithm.env_defaults, **config.env_args}
+    resolved_learner = _resolve_learner(learner, config)
+    env_args = {**resolved_learner.env_defaults, **config.env_args}
     agent_policies, learning = _resolve_agent_policies(
         config, policies, _make_env(env, env_args).possible_agents
     )
@@ -182,22 +187,24 @@ def prepare_run(
             f"there is only one agent, {example.possible_agents[0]}: policies=separate needs several"
         )
     if self_play.trains_opponents(config, example, trained):
-        named = isinstance(learner, str) and not (resume and _has_original_options(folder, config))
-        make = partial(_resolve_learner, learner) if named else None
-        config, algorithm, notes = self_play.anchor_to_start(config, algorithm, make)
-    algorithm.check(example, trained)
+        may_change = isinstance(learner, str) and not (
+            resume and _has_original_options(folder, config)
+        )
+        make = partial(_resolve_learner, learner) if may_change else None
+        config, resolved_learner, notes = self_play.anchor_to_start(config, resolved_learner, make)
+    resolved_learner.check(example, trained)
     distribute(learning.values(), config.parallel, cpu_offload=config.cpu_offload)
     engine = opened.enter_context(
-        open_engine(config, algorithm, learning, agent_policies, env_args, folder, example)
+        open_engine(config, resolved_learner, learning, agent_policies, env_args, folder, example)
     )
     if not resume:  # create the new folder only after all checks
-        ranks.on_rank_zero(claim)
-    ranks.on_rank_zero(lambda: prepare(folder, asdict(config), resume=resume))
+        ranks.on_rank_zero(lock_folder)
+    ranks.on_rank_zero(lambda: write_or_check_config(folder, asdict(config), resume=resume))
     ranks.on_rank_zero(lambda: record_start(folder))
     return Setup(
         folder=folder,
         config=config,
-        learner=algorithm,
+        learner=resolved_learner,
         env=env,
         env_args=env_args,
         agent_policies=agent_policies,
@@ -224,25 +231,25 @@ def _build_config(
     settings: Mapping[str, Any],
 ) -> FitConfig:
     """The configuration; settings that objects given to ``fit`` would replace are rejected."""
-    named: dict[str, Any] = {
+    derived: dict[str, Any] = {
         "learner": learner if isinstance(learner, str) else type(learner).__name__,
         "env": env if isinstance(env, str) else str(make_env(env, {})),
     }
     if not isinstance(learner, str):
         _refuse_options(settings, ["learner_args"], "a learner given as an object")
-        named["learner_args"] = asdict(learner.config)
+        derived["learner_args"] = asdict(learner.config)
     if policies is not None:
         _refuse_options(settings, _POLICY_OPTIONS, "policies")
-        named["model"] = "given"
+        derived["model"] = "given"
     if not isinstance(env, str):
         _refuse_options(settings, ["env_args"], "an environment given as a function")
-    return make_config(FitConfig, {**settings, **named}, "fit")
+    return make_config(FitConfig, {**settings, **derived}, "fit")
 
 
-def _refuse_options(settings: Mapping[str, Any], names: Sequence[str], beside: str) -> None:
+def _refuse_options(settings: Mapping[str, Any], names: Sequence[str], given: str) -> None:
     for name in names:
         if name in settings:
-            raise ConfigError(f"{name} has no effect with {beside}: leave it out")
+            raise ConfigError(f"{name} has no effect with {given}: leave it out")
 
 
 def _resolve_learner(learner: str | Learner, config: FitConfig) -> Learner:

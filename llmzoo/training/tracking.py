@@ -44,18 +44,17 @@ def check_trackers(names: Sequence[str]) -> None:
 class Tracker(AbstractContextManager["Tracker"]):
     """Appends to ``metrics.jsonl``, and reports to the trackers named in ``trackers``.
 
-    ``first``: the iteration that a resumed run starts from. Rows of later iterations are dropped,
-    and so is the evaluation after the last iteration, ``steps``: the run writes them again.
-    TensorBoard's files are in ``tensorboard/`` and hide overwritten values. In other
-    trackers a resumed run is a new run that begins at ``first``. Mappings are flattened:
-    ``{"return": {"a": 1}}`` becomes ``train/return/a``. All of them except
-    TensorBoard show ``settings`` with the run.
+    ``completed_steps``: the number of iterations that a resumed run has done. Rows of later iterations are
+    dropped, because the run writes them again. So is the evaluation after the last iteration, ``steps``.
+    TensorBoard's files are in ``tensorboard/`` and hide overwritten values. In other trackers a resumed run
+    is a new run that begins at ``completed_steps``. Mappings are flattened: ``{"return": {"a": 1}}`` becomes
+    ``train/return/a``. All trackers except TensorBoard show ``settings`` with the run.
     """
 
     def __init__(
         self,
         run: Path,
-        first: int,
+        completed_steps: int,
         steps: int,
         *,
         trackers: Sequence[str] = (TENSORBOARD,),
@@ -65,19 +64,21 @@ class Tracker(AbstractContextManager["Tracker"]):
         keep_lines(
             path,
             lambda row: (
-                0 < first >= row["step"] and (row.get("kind"), row["step"]) != ("eval", steps)
+                completed_steps > 0
+                and row["step"] <= completed_steps
+                and (row.get("kind"), row["step"]) != ("eval", steps)
             ),
         )
         self._file = open_for_append(path)
         PartialState()  # accelerate's trackers ask it which process they are in
-        self._trackers = [_start_tracker(name, run, first, settings) for name in trackers]
+        self._trackers = [_start_tracker(name, run, completed_steps, settings) for name in trackers]
 
     def __exit__(self, *error: object) -> None:
         self._file.close()
         for tracker in self._trackers:
             tracker.finish()
 
-    def iteration(self, step: int, row: Mapping[str, Any]) -> None:
+    def log_iteration(self, step: int, row: Mapping[str, Any]) -> None:
         self._write({"kind": "train", "step": step, **row}, "train")
 
     def log_evaluation(self, step: int, evaluation: Mapping[str, Any]) -> None:
@@ -100,10 +101,14 @@ class Tracker(AbstractContextManager["Tracker"]):
             tracker.log(values, step=row["step"])
 
 
-def _start_tracker(name: str, run: Path, first: int, settings: Mapping[str, Any]) -> GeneralTracker:
+def _start_tracker(
+    name: str, run: Path, completed_steps: int, settings: Mapping[str, Any]
+) -> GeneralTracker:
     make = LOGGER_TYPE_TO_CLASS[name]
     if name == TENSORBOARD:
-        tracker = make(TENSORBOARD, run, purge_step=first + 1 if first else None)
+        tracker = make(
+            TENSORBOARD, run, purge_step=completed_steps + 1 if completed_steps else None
+        )
         tracker.start()
         return tracker
     project = os.environ.get(f"{name.upper()}_PROJECT", PROJECT)

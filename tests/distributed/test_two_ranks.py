@@ -71,7 +71,7 @@ class Launch:
     """What a launcher's two processes have left, and what each one's server of vLLM was asked."""
 
     folder: Path
-    asked: list[list[str]] = field(default_factory=list)
+    requested: list[list[str]] = field(default_factory=list)
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +189,7 @@ def test_a_run_goes_on_on_another_number_of_processes(name, after, alone, launch
 
 @pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
 def test_each_process_samples_from_a_server_of_its_own(parallel, launched):
-    for paths in launched(parallel).asked:
+    for paths in launched(parallel).requested:
         assert len([path for path in paths if path.endswith("/completions")]) > 10
         # at the start, and after each update
         assert len([path for path in paths if path.endswith("/collective_rpc")]) == 1 + STEPS

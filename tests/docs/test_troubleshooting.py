@@ -26,7 +26,7 @@ from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.endpoint import EndpointPolicy
 from llmzoo.registry import spec
-from llmzoo.runs.run_folder import locked, prepare
+from llmzoo.runs.run_folder import locked, write_or_check_config
 from llmzoo.sandbox import Sandbox, box
 from llmzoo.serve.hosting import ServeConfig, start_server
 from llmzoo.training.config import FitConfig
@@ -119,21 +119,21 @@ def _(tmp_path, monkeypatch):
 def _(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for _ in range(2):
-        prepare(Path("runs/first"), {"seed": 0}, resume=False)
+        write_or_check_config(Path("runs/first"), {"seed": 0}, resume=False)
 
 
 @provokes("A run cannot be resumed with other settings")
 def _(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = Path("runs/first")
-    prepare(run, {"seed": 0, "steps": 1}, resume=False)
-    prepare(run, {"seed": 0, "steps": 2}, resume=True)  # steps may differ
-    prepare(run, {"seed": 1, "steps": 2}, resume=True)
+    write_or_check_config(run, {"seed": 0, "steps": 1}, resume=False)
+    write_or_check_config(run, {"seed": 0, "steps": 2}, resume=True)  # steps may differ
+    write_or_check_config(run, {"seed": 1, "steps": 2}, resume=True)
 
 
 @provokes("There is nothing to resume")
 def _(tmp_path, monkeypatch):
-    prepare(Path("runs/first"), {}, resume=True)
+    write_or_check_config(Path("runs/first"), {}, resume=True)
 
 
 @provokes("Another process is writing to the run folder")

@@ -23,7 +23,7 @@ from llmzoo.training import fit
 
 def drawn(choice="learnability", tasks=4, **args):
     made = Curriculum(choice, CurriculumArgs(**args), tasks)
-    made.begin(0, 7)
+    made.start_iteration(0, 7)
     return made
 
 
@@ -31,7 +31,7 @@ def drawn(choice="learnability", tasks=4, **args):
     ("choice", "args", "match"),
     [
         ("hardest", {}, "must be one of none, uniform, learnability, threshold"),
-        ("none", {"tasks": 3}, "mean nothing"),
+        ("none", {"tasks": 3}, "have no effect"),
         ("learnability", {"task": 3}, "tasks"),
         ("learnability", {"tasks": 0}, "at least 1"),
         ("learnability", {"window": 2.5}, "whole number"),
@@ -61,7 +61,7 @@ def test_weights_by_hand():
     def weights(choice, **args):
         made = drawn(choice, 6, **args)
         made.results = dict(results)
-        return [made.weight(task) for task in range(6)]
+        return [made.task_weight(task) for task in range(6)]
 
     assert weights("uniform") == [1.0] * 6
     assert weights("learnability") == [0.0, 3 / 16, 0.25, 0.0, 0.25, 0.25]
@@ -73,18 +73,20 @@ def test_tasks_are_drawn_by_weight_and_now_and_then_uniformly():
     """Of four tasks only the second teaches: drawn with 0.8 + 0.2 / 4, the others with 0.05 each."""
     made = drawn()
     made.results = {0: [0.0] * 2, 1: [1.0, 0.0], 2: [1.0] * 2, 3: [0.0] * 2}
-    made.begin(3, 11)
-    counts = Counter(made.task(seed) for seed in range(4_000))
+    made.start_iteration(3, 11)
+    counts = Counter(made.sample_task(seed) for seed in range(4_000))
     shares = [counts[task] / 4_000 for task in range(4)]
     assert shares == pytest.approx([0.05, 0.85, 0.05, 0.05], abs=0.02)
-    assert [made.task(seed) for seed in range(20)] == [made.task(seed) for seed in range(20)]
+    assert [made.sample_task(seed) for seed in range(20)] == [
+        made.sample_task(seed) for seed in range(20)
+    ]
 
 
 def test_without_any_weight_the_draw_is_uniform():
     made = drawn(share=1.0)
     made.results = {task: [1.0, 1.0] for task in range(4)}
-    made.begin(1, 5)
-    counts = Counter(made.task(seed) for seed in range(4_000))
+    made.start_iteration(1, 5)
+    counts = Counter(made.sample_task(seed) for seed in range(4_000))
     assert [counts[task] / 4_000 for task in range(4)] == pytest.approx([0.25] * 4, abs=0.03)
 
 
@@ -95,12 +97,12 @@ def ending(seed, success):
 def test_a_result_is_the_mean_over_a_trees_endings_and_the_newest_count():
     made = drawn(tasks=2, window=2)
     seed = 3
-    task = made.task(seed)
+    task = made.sample_task(seed)
     for successes in ((True, False, False, False), (True, True), (False,)):
-        metrics = made.record(Batch(endings=tuple(ending(seed, s) for s in successes)))
+        metrics = made.record_results(Batch(endings=tuple(ending(seed, s) for s in successes)))
     assert made.results == {task: [1.0, 0.0]}  # the first result, 1/4, is out of the window
-    assert made.success(task) == 0.5
-    assert made.success(1 - task) == 0.5
+    assert made.success_rate(task) == 0.5
+    assert made.success_rate(1 - task) == 0.5
     assert metrics == {"tasks_played": 1.0, "tasks_between": 1.0}
 
 
@@ -116,9 +118,9 @@ def test_which_environments_have_tasks_to_draw():
         ),
         (llmzoo.make("sudoku_v0", split="test"), {"tasks": 5}, "not those of split='test'"),
         (Parity(), {"tasks": 5}, "names no tasks"),
-        (Mixed(), {"tasks": 41}, "has 40 training tasks; a curriculum of 41"),
-        (Mixed(), {"tasks": 1}, "needs 2 or more"),
-        (Mixed(ignores=True), {}, "plays the same task whatever"),
+        (Mixed(), {"tasks": 41}, "at most 40, the number of training tasks"),
+        (Mixed(), {"tasks": 1}, "must be at least 2"),
+        (Mixed(ignores=True), {}, "plays the same task for every"),
         (llmzoo.make("signal_v0", values=2, candidates=3), {"tasks": 50}, "tasks is too large"),
     ):
         with pytest.raises(ConfigError, match=match):

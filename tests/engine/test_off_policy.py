@@ -169,8 +169,8 @@ def test_a_resumed_run_plays_the_batch_in_flight_again(arrangement, folder, tmp_
 def test_adapters_are_copied_and_their_base_is_not(folder):
     engine = an_engine(folder, "lora")
     (live,) = {id(p.model): p.model for p in engine.policies.values()}.values()
-    copied = engine.players["writer_0"].model
-    assert copied is engine.players["writer_1"].model
+    copied = engine.rollout_policies["writer_0"].model
+    assert copied is engine.rollout_policies["writer_1"].model
     assert copied is not live
     own = [lora.adapter_parameters(live, p.adapter) for p in engine.policies.values()]
     own_weights = {n for n, p in copied.named_parameters() if p is not live.get_parameter(n)}
@@ -188,12 +188,12 @@ def test_a_failing_update_stops_the_play_beside_it(folder):
     updating, asked = threading.Event(), []
     play = engine.play
 
-    def watched(env_fn, seeds, players, clock, stop=None):
+    def watched(env_fn, seeds, rollout_policies, clock, stop=None):
         if stop is not None:  # the batch after, in its thread
             assert updating.wait(10)
             assert stop.wait(10)
             asked.append(seeds)
-        return play(env_fn, seeds, players, clock, stop)
+        return play(env_fn, seeds, rollout_policies, clock, stop)
 
     def update(batch, *, seed):
         updating.set()

@@ -38,7 +38,7 @@ def ending(seed, **totals):
     ("draw", "args", "match"),
     [
         ("nobody", {}, "must be one of self, latest"),
-        ("self", {"every": 2}, "mean nothing"),
+        ("self", {"every": 2}, "have no effect"),
         ("uniform", {"evry": 2}, "every"),
         ("uniform", {"every": 0}, "at least 1"),
         ("uniform", {"every": "two"}, "whole number"),
@@ -83,7 +83,7 @@ def test_how_likely_each_member_is_drawn(tmp_path):
             "000005": MatchRecord(8, 8.0),
             "000010": MatchRecord(8, 2.0),
         }
-        return [members._weight(name) for name in members.records]
+        return [members._sampling_weight(name) for name in members.records]
 
     assert weights("latest") == [0, 0, 1]
     assert weights("uniform") == weights("fictitious") == [1, 1, 1]
@@ -94,7 +94,7 @@ def test_how_likely_each_member_is_drawn(tmp_path):
 
 def test_one_agent_learns_in_an_episode_against_an_opponent(tmp_path):
     members = pool(tmp_path, share=0.75, scripted=("noisy_expert",))
-    members.begin(0, 7)
+    members.start_iteration(0, 7)
     drawn = Counter(members.matchup(seed) for seed in range(4_000))
     assert drawn[None] / 4_000 == pytest.approx(0.25, abs=0.03)
     against = Counter(place for place in drawn.elements() if place is not None)
@@ -110,7 +110,7 @@ def test_one_agent_learns_in_an_episode_against_an_opponent(tmp_path):
 
 def test_opponents_answer_without_tokens_and_the_learner_with_them(tmp_path):
     members = pool(tmp_path)
-    members.begin(0, 3)
+    members.start_iteration(0, 3)
     table = members.with_opponents(dict.fromkeys(AGENTS, members.policies["policy"]))["player_0"]
     assert isinstance(table, OpponentRouter)
     env = llmzoo.make("kuhn_poker_v0", prompt="terse")
@@ -126,23 +126,23 @@ def test_opponents_answer_without_tokens_and_the_learner_with_them(tmp_path):
 def test_a_copy_stays_what_it_was(tmp_path):
     members = pool(tmp_path, every=1)
     learner = members.policies["policy"]
-    members.begin(0, 1)
+    members.start_iteration(0, 1)
     first = load_file(tmp_path / "000000" / "policy" / "model.safetensors")
     for weight in learner.parameters():
         weight.data += 1.0
-    members.begin(1, 1)
+    members.start_iteration(1, 1)
     name = next(n for n in first if n.endswith("embed_tokens.weight"))
     second = load_file(tmp_path / "000001" / "policy" / "model.safetensors")
     assert (second[name] - first[name]).mean() == pytest.approx(1.0, abs=1e-5)
-    members._load(["000000"])
-    held = dict(members.player("000000", "player_0").model.named_parameters())
+    members._load_copies(["000000"])
+    held = dict(members.member_policy("000000", "player_0").model.named_parameters())
     assert (held[name] == first[name]).all()
 
 
 def test_games_are_counted_for_the_agent_that_learns(tmp_path):
     members = pool(tmp_path, scripted=("expert",), every=100)
     members.records.pop("000000", None)
-    members.begin(1, 5)  # no copy: only the scripted player
+    members.start_iteration(1, 5)  # no copy: only the scripted player
     seeds = range(6)
     agents = [members.matchup(seed)[0] for seed in seeds]
     totals = [2.0, -1.0, 0.0, 1.0, 1.0, -2.0]  # of the agent that learns
@@ -150,7 +150,7 @@ def test_games_are_counted_for_the_agent_that_learns(tmp_path):
         ending(seed, **{agent: own, other(agent): -own})
         for seed, agent, own in zip(seeds, agents, totals, strict=True)
     ]
-    told = members.record(Batch(endings=tuple(endings)))
+    told = members.record_results(Batch(endings=tuple(endings)))
     assert told == {"opponents": 1.0, "win_rate": pytest.approx(3.5 / 6)}
     assert members.records["expert"] == MatchRecord(games=6, won=3.5)
 
@@ -161,18 +161,18 @@ def other(agent):
 
 def test_the_gate_lets_no_copy_in_before_the_last_one_is_beaten(tmp_path):
     members = pool(tmp_path, every=1, gate=0.6)
-    members.begin(0, 1)
-    members.begin(1, 1)
+    members.start_iteration(0, 1)
+    members.start_iteration(1, 1)
     assert members.copies == ["000000"]
     members.records["000000"] = MatchRecord(games=8, won=7.0)
-    members.begin(2, 1)
+    members.start_iteration(2, 1)
     assert members.copies == ["000000", "000002"]
 
 
 def test_old_copies_leave_the_pool(tmp_path):
     members = pool(tmp_path, every=1, size=2, scripted=("random",))
     for step in range(5):
-        members.begin(step, step)
+        members.start_iteration(step, step)
     assert list(members.records) == ["random", "000003", "000004"]
 
 
@@ -180,8 +180,8 @@ def test_scripted_players_can_play_alone(tmp_path):
     """Copies are still made, to be measured later, and none is in the pool."""
     members = pool(tmp_path, every=2, size=0, scripted=("random",))
     for step in range(5):
-        members.begin(step, step)
-        assert members._drawn == ["random"] * members.args.per_iteration
+        members.start_iteration(step, step)
+        assert members._sampled_members == ["random"] * members.args.per_iteration
     assert list(members.records) == ["random"]
     assert sorted(folder.name for folder in tmp_path.iterdir()) == ["000000", "000002", "000004"]
 
@@ -255,7 +255,7 @@ def test_copies_of_adapters_are_adapters(tmp_path):
 
 def test_a_missing_copy_is_named(tmp_path):
     members = pool(tmp_path / "there")
-    members.begin(0, 1)
+    members.start_iteration(0, 1)
     members.save(tmp_path)
     elsewhere = pool(tmp_path / "elsewhere")
     with pytest.raises(LlmzooError, match="000000 is missing"):

@@ -16,7 +16,7 @@ from llmzoo.engine.base import iteration_seeds
 from llmzoo.engine.local import LocalEngine
 from llmzoo.engine.ray.config import RayArgs
 from llmzoo.engine.ray.engine import ray_engine
-from llmzoo.engine.ray.plan import Plan
+from llmzoo.engine.ray.run_spec import RunSpec
 from llmzoo.errors import DivergedError, WorkerError
 from llmzoo.policies.agent_settings import AgentSettings
 from llmzoo.policies.settings import Sampling
@@ -42,7 +42,7 @@ def folders(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def plan(folders):
-    return Plan(
+    return RunSpec(
         learner="ray_toys:VisitedATGRPO",
         learner_args={**OPTIONS, "folder": str(folders / "orders")},
         env="ray_toys:Visited",

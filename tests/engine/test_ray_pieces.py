@@ -14,7 +14,7 @@ from toy_envs import Parities
 from llmzoo.engine.ray import RayArgs, ray_args, weights
 from llmzoo.engine.ray.calls import read_report, returns_report
 from llmzoo.engine.ray.engine import batch_for_agents, merge_metrics
-from llmzoo.engine.ray.plan import set_up_worker
+from llmzoo.engine.ray.run_spec import set_up_worker
 from llmzoo.engine.ray.weights import (
     empty_array,
     merge_files,
@@ -45,10 +45,10 @@ from llmzoo.training import FitConfig, fit
         ({"update_ranks": 1.5}, "update_ranks must be a whole number"),
         ({"update_ranks": True}, "update_ranks must be a whole number"),
         ({"shares": 0}, "shares must be at least 1"),
-        ({"update_gpus": 1.5}, "a share of one, or a whole number"),
-        ({"rollout_cpus": -1}, "a share of one, or a whole number"),
+        ({"update_gpus": 1.5}, "from 0 to 1, or a whole number"),
+        ({"rollout_cpus": -1}, "from 0 to 1, or a whole number"),
         ({"rollout_cpus": "two"}, "rollout_cpus must be a number"),
-        ({"strategy": "NEAR"}, "strategy is one of PACK"),
+        ({"strategy": "NEAR"}, "strategy must be one of PACK"),
         ({"address": 7}, "address must be a text"),
         ({"address": "ray://10.0.0.1:10001"}, "start the run on a machine of the cluster"),
         ({"start_seconds": 0}, "start_seconds must be above 0"),
@@ -96,10 +96,15 @@ def test_who_is_given_no_gpu_sees_none(tmp_path, monkeypatch):
 
 
 def test_shares_are_of_neighbours_and_as_many_as_can_be():
-    assert RayArgs().parts(5) == [range(5)]
-    assert RayArgs(rollout_workers=2).parts(6) == [range(1), range(1, 3), range(3, 4), range(4, 6)]
-    assert RayArgs(rollout_workers=2, shares=2).parts(5) == [range(2), range(2, 5)]
-    assert RayArgs(rollout_workers=3).parts(2) == [range(1), range(1, 2)]
+    assert RayArgs().split_batch(5) == [range(5)]
+    assert RayArgs(rollout_workers=2).split_batch(6) == [
+        range(1),
+        range(1, 3),
+        range(3, 4),
+        range(4, 6),
+    ]
+    assert RayArgs(rollout_workers=2, shares=2).split_batch(5) == [range(2), range(2, 5)]
+    assert RayArgs(rollout_workers=3).split_batch(2) == [range(1), range(1, 2)]
 
 
 @pytest.mark.parametrize(
@@ -161,8 +166,8 @@ def test_tensors_as_one_array(dtype):
 
 def test_weights_go_from_one_policy_to_its_like():
     one, other = policy(seed=1), policy(seed=2)
-    array = weights.pack_player_weights({"policy": one}, {"policy": one})
-    assert weights.load_player_weights({"policy": other}, array) == {"policy": other}
+    array = weights.pack_rollout_weights({"policy": one}, {"policy": one})
+    assert weights.load_rollout_weights({"policy": other}, array) == {"policy": other}
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
 
 
@@ -171,10 +176,10 @@ def test_an_adapter_goes_without_its_base():
         return policy().with_adapters(["a_0", "b_1"], seed=seed, r=2)
 
     ones, others = agents(1), agents(2)
-    array = weights.pack_player_weights({"a_0": ones["a_0"]}, {"a_0": ones["a_0"]})
+    array = weights.pack_rollout_weights({"a_0": ones["a_0"]}, {"a_0": ones["a_0"]})
     assert len(array) < sum(p.nbytes for p in policy().model.parameters()) / 4
     kept = [w.clone() for w in others["b_1"].parameters()]
-    weights.load_player_weights(others, array)
+    weights.load_rollout_weights(others, array)
     own = zip(ones["a_0"].parameters(), others["a_0"].parameters(), strict=True)
     assert all(torch.equal(a, b) for a, b in own)
     assert all(torch.equal(a, b) for a, b in zip(kept, others["b_1"].parameters(), strict=True))
@@ -184,7 +189,7 @@ def test_references_play_instead_of_their_policies():
     """The bare base as long as an adapter does nothing, then a copy of the adapter."""
     own, there = (policy().with_adapters(["a_0"], r=2) for _ in range(2))
     bare = own["a_0"].reference()
-    results = weights.load_player_weights(there, weights.pack_player_weights(own, {"a_0": bare}))
+    results = weights.load_rollout_weights(there, weights.pack_rollout_weights(own, {"a_0": bare}))
     assert results["a_0"].adapter is None
     assert results["a_0"].model is there["a_0"].model
     with torch.no_grad():
@@ -194,7 +199,7 @@ def test_references_play_instead_of_their_policies():
         for weight in own["a_0"].parameters():
             weight.fill_(0.25)
     assert (
-        weights.load_player_weights(there, weights.pack_player_weights(own, {"a_0": copied}))
+        weights.load_rollout_weights(there, weights.pack_rollout_weights(own, {"a_0": copied}))
         == there
     )
     assert all(bool((w == 0.5).all()) for w in there["a_0"].parameters())
@@ -202,8 +207,8 @@ def test_references_play_instead_of_their_policies():
 
 def test_who_is_no_model_has_no_weights():
     scripted = ScriptedPolicy(lambda request: "u")
-    array = weights.pack_player_weights({"policy": policy()}, {"policy": scripted})
-    assert weights.load_player_weights({"policy": policy()}, array) == {}
+    array = weights.pack_rollout_weights({"policy": policy()}, {"policy": scripted})
+    assert weights.load_rollout_weights({"policy": policy()}, array) == {}
 
 
 def a_batch():

@@ -14,7 +14,7 @@ from toy_envs import Parities
 from llmzoo.engine.base import iteration_seeds
 from llmzoo.engine.ray import RayArgs
 from llmzoo.engine.ray.engine import ray_engine
-from llmzoo.engine.ray.plan import Plan
+from llmzoo.engine.ray.run_spec import RunSpec
 from llmzoo.errors import WorkerError
 from llmzoo.policies import expert
 from llmzoo.policies.agent_settings import AgentSettings
@@ -256,7 +256,7 @@ def test_more_workers_are_the_same_but_for_rounding(args, settings, train, folde
 
 def test_each_batch_is_played_by_weights_of_bounded_age(cluster, folder):
     """With max_off_policy_steps=2 batch t is played by W_{t - 2}: the log-probabilities of its answers say so."""
-    plan = Plan(
+    plan = RunSpec(
         learner="at_grpo",
         learner_args={"learning_rate": 1e-2},
         env="toy_envs:Parities",

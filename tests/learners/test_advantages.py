@@ -62,7 +62,7 @@ def test_rounding_of_equal_returns_is_never_amplified(value, count):
     same = torch.full((count,), value)
     assert normalize_by_std(mean_baseline(same), same).abs().max() == 0.0
     assert whiten(same).abs().max() == 0.0
-    assert not group_of(same).differs
+    assert not group_of(same).has_return_variance
 
 
 @pytest.mark.parametrize(("deviation", "kept"), [(0.9e-6, False), (1.1e-6, True), (1.9e-6, True)])
@@ -72,11 +72,13 @@ def test_small_returns_count_from_a_deviation_of_a_millionth(deviation, kept):
 
 
 def test_returns_of_a_group_differ_by_more_than_rounding():
-    assert group_of(RETURNS).differs
-    assert group_of(torch.tensor([0.0, 0.0, 0.0, 1e-3])).differs
-    assert not group_of(torch.tensor([0.4])).differs
-    assert not group_of(torch.tensor([0.1 + 0.2, 0.3])).differs  # 0.30000000000000004
-    assert not replace(group_of(RETURNS[:2]), returns=(0.1 + 0.2, 0.3)).differs  # in float64 too
+    assert group_of(RETURNS).has_return_variance
+    assert group_of(torch.tensor([0.0, 0.0, 0.0, 1e-3])).has_return_variance
+    assert not group_of(torch.tensor([0.4])).has_return_variance
+    assert not group_of(torch.tensor([0.1 + 0.2, 0.3])).has_return_variance  # 0.30000000000000004
+    assert not replace(
+        group_of(RETURNS[:2]), returns=(0.1 + 0.2, 0.3)
+    ).has_return_variance  # in float64 too
 
 
 def test_whitened_worked():

@@ -42,7 +42,9 @@ def advantages(name, group, **options):
     return credited.advantages.tolist()
 
 
-GROUP = replace(a_group([1.0, 0.0, 0.5, 0.5], greedy=0.75), redrawn=(0.75, 0.0, 0.0, 1.0))
+GROUP = replace(
+    a_group([1.0, 0.0, 0.5, 0.5], greedy=0.75), counterfactual_returns=(0.75, 0.0, 0.0, 1.0)
+)
 
 
 @pytest.mark.parametrize(

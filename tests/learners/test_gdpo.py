@@ -92,9 +92,16 @@ def test_whitened_returns_have_the_batch_as_baseline():
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_single_part_is_the_whole(name, whiten):
     """Bit for bit, with the group's own deviation; and a group without named parts is its only part."""
-    returns, redrawn = (0.1, 0.7, 0.2, 0.4), (0.3, 0.3, 0.1, 0.6)
-    part = ComponentReturns(returns=returns, greedy=0.35, redrawn=redrawn)
-    plain = replace(a_group(r=returns), greedy=0.35, redrawn=redrawn, components={})
+    returns, counterfactual_returns = (0.1, 0.7, 0.2, 0.4), (0.3, 0.3, 0.1, 0.6)
+    part = ComponentReturns(
+        returns=returns, greedy=0.35, counterfactual_returns=counterfactual_returns
+    )
+    plain = replace(
+        a_group(r=returns),
+        greedy=0.35,
+        counterfactual_returns=counterfactual_returns,
+        components={},
+    )
     named = replace(plain, components={"r": part})
     whole = advantages(name, plain, normalize=True, whiten=whiten)
     assert advantages(name, named, normalize="components", whiten=whiten) == whole

@@ -152,7 +152,7 @@ def test_a_part_has_groups_of_one_loss_which_is_that_of_the_agents_learner():
 
 
 def test_a_tree_has_what_each_agent_needs():
-    """The agent with ccpo has redrawn returns, the one with maremax the greedy answer's, which both know of."""
+    """The agent with ccpo has counterfactual returns; both have the greedy return, which maremax needs."""
     answers = {"a_0": "21", "b_1": "36"}
     player = FakePolicy(lambda request, i: answers[request.agent][i])
     own = {"a_0": learner("ccpo", group_size=2), "b_1": learner("maremax", group_size=2)}
@@ -163,7 +163,7 @@ def test_a_tree_has_what_each_agent_needs():
         [made.plan.rollout(env, 0, list(answers))], dict.fromkeys(answers, player)
     )
     a, b = batch.groups
-    assert (a.redrawn, b.redrawn) == ((1 * 3 + 1.0, 2 * 6 + 2.0), ())
+    assert (a.counterfactual_returns, b.counterfactual_returns) == ((1 * 3 + 1.0, 2 * 6 + 2.0), ())
     assert b.greedy == 1 * 6 + 6.0
 
 

@@ -124,7 +124,9 @@ def test_reach_where_nothing_ends_early_sums_to_one_at_each_depth(mode, expand, 
 def test_every_learner_of_the_family_weighs(name):
     cls = learner_class(name)
     batch = next(batch for _, batch in trees(1) if len(batch.groups) == 2)
-    groups = [replace(group, greedy=0.5, redrawn=(0.2, 0.7)) for group in batch.groups]
+    groups = [
+        replace(group, greedy=0.5, counterfactual_returns=(0.2, 0.7)) for group in batch.groups
+    ]
     plain = cls(cls.Config(group_size=2, weigh_by_reach=False)).compute_advantages(groups)
     weighed = cls(cls.Config(group_size=2)).compute_advantages(groups)
     for one, other in zip(plain, weighed, strict=True):

@@ -178,7 +178,7 @@ def test_the_models_own_answers_are_taken_as_sampled():
     """Of 8 episodes and two agents the best quarter is kept: two episodes of two turns each."""
     engine = an_engine(source="self", top=0.25)
     player = engine.policies["policy"]
-    assert engine.updater.players() == engine.agent_policies
+    assert engine.updater.rollout_policies() == engine.agent_policies
     batch, metrics = iterate(engine, 0, envs=8)
     assert player.tokens_sampled > 0
     assert metrics["demonstrated_tokens"] == 0  # the loop has counted them as sampled

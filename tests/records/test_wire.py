@@ -40,7 +40,7 @@ def group(**changes):
         "greedy": 1 / 3,
         "components": {
             "team": ComponentReturns(
-                returns=(0.1, math.pi, -0.0), greedy=0.1, redrawn=(0.1, 0.2, 0.3)
+                returns=(0.1, math.pi, -0.0), greedy=0.1, counterfactual_returns=(0.1, 0.2, 0.3)
             ),
             "own": ComponentReturns(returns=(0.2, 0.0, 0.0)),
         },

@@ -82,12 +82,12 @@ def test_children_that_are_played_on_make_all_attempts_too():
 
 
 def test_greedy_answers_and_answers_drawn_again():
-    _, groups, _ = play(joint_tree, expand=None, with_greedy=True, redraws=2)
+    _, groups, _ = play(joint_tree, expand=None, with_greedy=True, counterfactuals=2)
     assert groups[5, "asker_0"].greedy == 15.0
     assert groups[5, 0, "solver_1"].greedy == 7.0
-    assert groups[5, 0, "solver_1"].redrawn == (2.5, 2.0, 0.5)
-    _, groups, _ = play(joint_tree, expand=None, redraws=1)
-    assert groups[5, 0, "solver_1"].redrawn == (1.0, 4.0, 0.0)
+    assert groups[5, 0, "solver_1"].counterfactual_returns == (2.5, 2.0, 0.5)
+    _, groups, _ = play(joint_tree, expand=None, counterfactuals=1)
+    assert groups[5, 0, "solver_1"].counterfactual_returns == (1.0, 4.0, 0.0)
 
 
 def test_an_agent_turn_tree_learns_from_the_attempts_that_judge():
@@ -188,15 +188,15 @@ def test_named_parts_of_attempts_sum_to_their_returns(strategy):
     assert asked.components["team"].returns == (5.0, 5.0)
 
 
-def test_parts_of_attempts_are_discounted_and_have_greedy_and_redrawn_answers():
+def test_parts_of_attempts_are_discounted_and_have_greedy_and_counterfactual_answers():
     """Two rounds, gamma 1/2, a question of 1 each. An attempt is paid its number, and later ones count by the
     rule of returns: the parts are as the whole, which is the only part."""
     _, groups, _ = play(
-        joint_tree, Quiz(max_turns=2), expand=None, gamma=0.5, with_greedy=True, redraws=1
+        joint_tree, Quiz(max_turns=2), expand=None, gamma=0.5, with_greedy=True, counterfactuals=1
     )
     for group in groups.values():
         (part,) = group.components.values()
-        assert (part.returns, part.greedy, part.redrawn) == (
+        assert (part.returns, part.greedy, part.counterfactual_returns) == (
             *(group.returns, group.greedy),
-            group.redrawn,
+            group.counterfactual_returns,
         )

@@ -51,12 +51,14 @@ def test_all_combinations_of_answers():
     assert of(found["a_0"]) == {"own": (2.0, 1.0), "team": (9.0, 4.5)}
 
 
-def test_greedy_and_redrawn_answers_have_parts_too():
+def test_greedy_and_counterfactual_answers_have_parts_too():
     """Joint answers (2, 3) and (1, 6): a_0's first answer drawn again is 1 beside 3, its second 2 beside 6."""
-    found = played(joint_tree, Matcher(), {"a_0": "21", "b_1": "36"}, with_greedy=True, redraws=1)
+    found = played(
+        joint_tree, Matcher(), {"a_0": "21", "b_1": "36"}, with_greedy=True, counterfactuals=1
+    )
     own, team = found["a_0"].components["own"], found["a_0"].components["team"]
-    assert (own.returns, own.redrawn) == ((2.0, 1.0), (1.0, 2.0))
-    assert (team.returns, team.redrawn) == ((6.0, 6.0), (3.0, 12.0))
+    assert (own.returns, own.counterfactual_returns) == ((2.0, 1.0), (1.0, 2.0))
+    assert (team.returns, team.counterfactual_returns) == ((6.0, 6.0), (3.0, 12.0))
     assert (own.greedy, team.greedy) == (
         1.0,
         6.0,

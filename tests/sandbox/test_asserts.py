@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llmzoo.sandbox.confine.plain_data import NotData
-from llmzoo.sandbox.judge.asserts import no_verdict_apart, parse_outcome
+from llmzoo.sandbox.judge.asserts import parse_outcome, shared_judging_reason
 
 SAME = "def f(x):\n    return x\n"
 LOUD = "import sys\ndef f(x):\n    print('look', file=sys.stderr)\n    return x\n"
@@ -45,10 +45,10 @@ def test_what_a_wrong_program_writes_to_stderr_is_shown(strongest):
     ],
 )
 def test_why_tests_need_the_programs_own_interpreter(tests, why):
-    assert no_verdict_apart(tests) == why
+    assert shared_judging_reason(tests) == why
 
 
 @pytest.mark.parametrize("message", [7, ["nothing", {"cases": []}], ["result", {"cases": [1]}]])
-def test_a_message_in_another_form_is_refused(message):
-    with pytest.raises(NotData, match="another form"):
+def test_a_malformed_message_is_refused(message):
+    with pytest.raises(NotData, match="malformed"):
         parse_outcome(message)

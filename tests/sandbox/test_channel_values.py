@@ -9,7 +9,14 @@ import math
 
 import pytest
 
-from llmzoo.sandbox.confine.plain_data import MAX_CHARS, MAX_DEPTH, NotData, cast_down, dumps, loads
+from llmzoo.sandbox.confine.plain_data import (
+    MAX_CHARS,
+    MAX_DEPTH,
+    NotData,
+    dumps,
+    loads,
+    to_builtin,
+)
 
 
 def same(value):
@@ -182,7 +189,7 @@ def test_other_objects_do_not_cross():
         with pytest.raises(NotData, match="not plain data"):
             dumps(value)
     with pytest.raises(NotData):
-        cast_down(Lying())
+        to_builtin(Lying())
 
 
 def test_cycles_and_depth():

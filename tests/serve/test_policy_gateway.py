@@ -90,7 +90,7 @@ def serving(policy, folder, *, resume=False, agents=AGENTS, **options):
 
     agents = policy if isinstance(policy, dict) else dict.fromkeys(agents, policy)
     with (
-        open_episode_folder(folder, {}, resume=resume, replayed=False) as kept,
+        open_episode_folder(folder, {}, resume=resume, replay_interrupted=False) as kept,
         listen() as listening,
     ):
         gateway = PolicyGateway(agents, kept, token=TOKEN, **options)
@@ -487,7 +487,7 @@ def test_a_page_in_a_browser_needs_a_token(tmp_path):
 
     before = set(threading.enumerate())  # environments of other tests may have a gateway
     with (
-        open_episode_folder(tmp_path / "kept", {}, resume=False, replayed=False) as kept,
+        open_episode_folder(tmp_path / "kept", {}, resume=False, replay_interrupted=False) as kept,
         listen() as listening,
     ):
         gateway = PolicyGateway(dict.fromkeys(AGENTS, echo), kept, token=None)

@@ -9,7 +9,7 @@ import chat_models
 import pytest
 import tiny_models
 
-from llmzoo.engine.ray.plan import Plan
+from llmzoo.engine.ray.run_spec import RunSpec
 from llmzoo.errors import ConfigError
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.agent_settings import AgentSettings
@@ -105,7 +105,7 @@ def test_a_run_of_an_earlier_version_has_none(model, tmp_path):
 
 def test_workers_of_ray_have_them(model):
     config = FitConfig(model=model, system="Run.", chat_template_args=OFF)
-    given = Plan(
+    given = RunSpec(
         learner="magrpo",
         learner_args={},
         env="sudoku_v0",
@@ -120,7 +120,7 @@ def test_workers_of_ray_have_them(model):
         total_steps=1,
         folder=".",
     )
-    agents, _ = Plan.from_json(given.to_json()).load_policies()
+    agents, _ = RunSpec.from_json(given.to_json()).load_policies()
     check(agents)
 
 

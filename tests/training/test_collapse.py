@@ -31,7 +31,7 @@ def warned(rows, *, before=(), kind=CollapseWarning, **options):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for each in rows:
-            history.iteration(each)
+            history.add_iteration(each)
     assert all(w.category is kind for w in caught)
     return [str(w.message) for w in caught], history
 
@@ -89,7 +89,7 @@ def test_iterations_without_a_higher_return_are_counted():
     _, history = warned([])
     idle = []
     for step, one in enumerate(paid, start=1):
-        history.iteration(row(step, one))
+        history.add_iteration(row(step, one))
         idle.append(history.idle)
     # the window of iterations 11 to 20 has five of 1 and five of 0.5; two of 2 make more than that
     assert idle == [0] * 20 + list(range(1, 17)) + [0] * 2

@@ -101,7 +101,7 @@ def test_what_cannot_go_on_is_refused(tmp_path):
         load_episodes(tmp_path / "new")
     path = tmp_path / "e" / "episodes.jsonl"
     path.write_text(path.read_text() + '{"task": 1}\n')
-    with pytest.raises(CheckpointError, match="line 31 is no episode"):
+    with pytest.raises(CheckpointError, match="line 31 is not an episode"):
         load_episodes(path)
 
 

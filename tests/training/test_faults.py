@@ -48,7 +48,7 @@ def warned(iterations, agents=("a_0", "b_1"), *, end=False):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for result in iterations:
-            watch.iteration(result)
+            watch.check_iteration(result)
         if end:
             watch.end()
     assert all(w.category is ZeroVarianceWarning for w in caught)

@@ -234,10 +234,10 @@ def test_the_signal_is_taken_only_where_python_s_own_handler_is():
     noted: list[str] = []
     with graceful_shutdown(noted.append) as stop:
         signal.raise_signal(signal.SIGINT)
-        assert stop.asked
+        assert stop.requested
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
-        stop.asked = False
+        stop.requested = False
     heard: list[int] = []
     mine = lambda number, frame: heard.append(number)  # noqa: E731 one object, to compare with
     for handler in (mine, signal.SIG_IGN):
@@ -246,7 +246,7 @@ def test_the_signal_is_taken_only_where_python_s_own_handler_is():
             with graceful_shutdown(noted.append) as stop:
                 assert signal.getsignal(signal.SIGINT) is handler
                 signal.raise_signal(signal.SIGINT)
-                assert not stop.asked
+                assert not stop.requested
         finally:
             signal.signal(signal.SIGINT, before)
     assert heard == [signal.SIGINT]
@@ -260,16 +260,16 @@ def test_sigterm_is_taken_alike():
     noted: list[str] = []
     with graceful_shutdown(noted.append) as stop:
         signal.raise_signal(signal.SIGTERM)
-        assert stop.asked
+        assert stop.requested
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
-        stop.asked = False
+        stop.requested = False
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         with graceful_shutdown(noted.append) as stop:
             signal.raise_signal(signal.SIGTERM)
-            assert not stop.asked
+            assert not stop.requested
     finally:
         signal.signal(signal.SIGTERM, before)
 

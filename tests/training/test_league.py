@@ -211,9 +211,9 @@ def test_what_names_stand_for(run):
 def test_a_copy_and_the_checkpoint_of_its_iteration_are_equal(run):
     names = [str(run / "opponents" / "000002"), str(run / "checkpoints" / "step_000002")]
     one, other = make_entrants(names, ["player_0", "player_1"])
-    assert one.mark == other.mark
+    assert one.fingerprint == other.fingerprint
     third = make_entrants([str(run / "opponents" / "000003")], ["player_0", "player_1"])[0]
-    assert third.mark != one.mark
+    assert third.fingerprint != one.fingerprint
 
 
 def test_a_checkpoint_of_a_run_is_a_policy_anywhere(run):

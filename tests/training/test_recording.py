@@ -375,9 +375,9 @@ def iteration() -> Iteration:
 def record(out: Path, steps: range, *, every: int, last: int, ended: bool = False) -> list[int]:
     """Record iterations of which ``last`` is the run's last; gives those that the file then has."""
     first, agents = steps.start - 1, {"a": policy()}
-    with Recorder(out, every=every, tasks=4, first=first, ended=ended) as recorder:
+    with Recorder(out, every=every, tasks=4, completed_steps=first, ended=ended) as recorder:
         for step in steps:
-            recorder.iteration(step, iteration(), agents, last=step == last)
+            recorder.record_iteration(step, iteration(), agents, last=step == last)
         recorder.flush()
     return [row["step"] for row in rows(out)] if (out / "played.jsonl").exists() else []
 

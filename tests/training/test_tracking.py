@@ -85,8 +85,8 @@ def rows(run: Path) -> list[dict]:
 def test_tensorboard_shows_every_number_flattened(tmp_path):
     with Tracker(tmp_path, 0, 2, settings={}) as tracker:
         tracker.log_evaluation(0, {"success": 0.25, "greedy": {"success": 0.5}, "policy": "tiny"})
-        tracker.iteration(1, {"loss": 1.5, "agents": {"a": {"turns": {"0": {"return": 3}}}}})
-        tracker.iteration(2, {"loss": 0.5, "agents": {}, "over": True, "ci": [0.0, 1.0]})
+        tracker.log_iteration(1, {"loss": 1.5, "agents": {"a": {"turns": {"0": {"return": 3}}}}})
+        tracker.log_iteration(2, {"loss": 0.5, "agents": {}, "over": True, "ci": [0.0, 1.0]})
     assert scalars(tmp_path) == {
         "eval/success": [(0, 0.25)],
         "eval/greedy/success": [(0, 0.5)],
@@ -103,11 +103,11 @@ def test_tensorboard_shows_every_number_flattened(tmp_path):
 def test_what_a_resumed_run_writes_again_replaces_what_was_there(tmp_path):
     with Tracker(tmp_path, 0, 9, settings={}) as tracker:
         for step in (1, 2, 3, 4):
-            tracker.iteration(step, {"loss": float(step)})
+            tracker.log_iteration(step, {"loss": float(step)})
     with (tmp_path / "metrics.jsonl").open("a") as file:
         file.write('{"kind": "train", "st')  # killed in mid-line
     with Tracker(tmp_path, 2, 9, settings={}) as tracker:  # the checkpoint was of iteration 2
-        tracker.iteration(3, {"loss": 30.0})
+        tracker.log_iteration(3, {"loss": 30.0})
     assert scalars(tmp_path) == {"train/loss": [(1, 1.0), (2, 2.0), (3, 30.0)]}
     assert [(row["step"], row["loss"]) for row in rows(tmp_path)] == [(1, 1.0), (2, 2.0), (3, 30.0)]
 
@@ -115,7 +115,7 @@ def test_what_a_resumed_run_writes_again_replaces_what_was_there(tmp_path):
 def test_a_registered_tracker_hears_everything(tmp_path, memory):
     settings = {"env": "x", "seed": 3, "learner_args": {"clip": None}, "trackers": ("memory",)}
     with Tracker(tmp_path, 0, 1, trackers=["memory"], settings=settings) as tracker:
-        tracker.iteration(1, {"return": {"a": 1, "b": 2.5}})
+        tracker.log_iteration(1, {"return": {"a": 1, "b": 2.5}})
         tracker.log_evaluation(1, {"success": 0.5})
     (heard,) = memory.made
     assert heard.given == ("llmzoo",)

@@ -93,7 +93,7 @@ BROKEN = {
         ],
         "leak",
         None,
-        "all but ",
+        "nearly identical to ",
     ),
 }
 

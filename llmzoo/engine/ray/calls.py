@@ -1,11 +1,11 @@
-"""Calls of workers: what a worker answers, and what is done once a call has ended.
+"""Remote calls of workers: what they return, and the callbacks that handle the results.
 
-A worker answers a report (JSON) and arrays beside it. An exception in a worker comes back as text
-and is raised again in the process that drives the run: an error of llmzoo's with its own class,
-anything else as a :class:`WorkerError`. A worker that dies answers nothing (:class:`WorkerLostError`).
+A worker returns a report (JSON) and, for some methods, arrays. An exception in a worker is returned as text
+and raised again in the process that drives the run: an error of llmzoo with its own class, any other error
+as a :class:`WorkerError`. A worker that dies returns nothing (:class:`WorkerLostError`).
 
-One thread drives a run. What it does with an answer may depend on the answer but not on the order
-of answers. So the result of a run does not depend on how long each worker takes.
+One thread drives a run. How it handles a result may depend on the result, but not on the order in which
+results arrive. So a run does not depend on how long each worker takes.
 """
 
 from __future__ import annotations
@@ -28,15 +28,18 @@ from llmzoo.errors import LlmzooError, WorkerError
 Report = dict[str, Any]
 Callback = Callable[[], None]
 
-MAX_DEATHS = 3  # of workers at the same work, after which it is given up
+MAX_DEATHS = 3  # of workers during the same work, after which the run fails
 
 
 class WorkerLostError(Exception):
-    """A call will never be answered: its worker, or the machine with the answer, is gone."""
+    """A call will never return: its worker, or the machine with its result, is lost."""
 
 
 def get_results(references: Sequence[Any]) -> list[Any]:
-    """The results of a call that has ended, arrays as views into the object store. Raises :class:`WorkerLostError`."""
+    """The results of a completed call; arrays are views into the object store.
+
+    Raises :class:`WorkerLostError`.
+    """
     try:
         results: list[Any] = ray.get(list(references))
     except RayError as error:
@@ -46,9 +49,9 @@ def get_results(references: Sequence[Any]) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    then: Callback
+    on_end: Callback
     deadline: float | None
-    late: Callback | None
+    on_timeout: Callback | None
 
 
 class PendingCalls:
@@ -60,37 +63,37 @@ class PendingCalls:
     def add(
         self,
         reference: Any,
-        then: Callback,
+        on_end: Callback,
         *,
         seconds: float | None = None,
         on_timeout: Callback | None = None,
     ) -> None:
-        """Call ``then`` once a call has ended, or ``on_timeout`` if that takes more than ``seconds``."""
+        """Run ``on_end`` when a call has ended, or ``on_timeout`` if that takes more than ``seconds``."""
         deadline = None if seconds is None else time.monotonic() + seconds
-        self._calls[reference] = _Call(then, deadline, on_timeout)
+        self._calls[reference] = _Call(on_end, deadline, on_timeout)
 
-    def forget(self, reference: Any) -> None:
-        """Ignore the end of a call."""
+    def ignore(self, reference: Any) -> None:
+        """Run no callback for this call."""
         self._calls.pop(reference, None)
 
-    def until(self, done: Callable[[], bool]) -> None:
-        """Wait for one call after the other until ``done()``."""
+    def wait_until(self, done: Callable[[], bool]) -> None:
+        """Wait for calls and run their callbacks, one at a time, until ``done()``."""
         while not done():
-            assert self._calls, "waiting for nothing"
+            assert self._calls, "no call is pending"
             deadlines = [c.deadline for c in self._calls.values() if c.deadline is not None]
             timeout = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
             ready, _ = ray.wait(list(self._calls), timeout=timeout, fetch_local=False)
             if ready:
-                self._calls.pop(ready[0]).then()
+                self._calls.pop(ready[0]).on_end()
             else:
                 self._run_timeouts()
 
     def _run_timeouts(self) -> None:
         now = time.monotonic()
         for reference, call in list(self._calls.items()):
-            if call.deadline is not None and call.deadline <= now and call.late is not None:
-                self.forget(reference)
-                call.late()
+            if call.deadline is not None and call.deadline <= now and call.on_timeout is not None:
+                self.ignore(reference)
+                call.on_timeout()
 
 
 class _WorkerTraceback(Exception):
@@ -98,7 +101,7 @@ class _WorkerTraceback(Exception):
 
 
 def returns_report(arrays: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorates a worker's method, which returns a report and ``arrays`` arrays, to catch errors."""
+    """Decorates a worker's method that returns a report and ``arrays`` arrays; its errors become reports."""
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)

@@ -1,4 +1,4 @@
-"""Connects to a Ray cluster or starts one, and reserves room for the workers of a run."""
+"""Connects to a Ray cluster or starts one, and reserves resources for the workers of a run."""
 
 from __future__ import annotations
 
@@ -47,28 +47,28 @@ def import_ray() -> ModuleType:
 
 @dataclass(frozen=True, slots=True)
 class ReservedResources:
-    """Resources that are reserved for the workers of this run; ``bundles``: by their number."""
+    """Resources reserved for the workers of a run. ``bundles[i]``: those of worker i."""
 
     group: Any
     bundles: Sequence[Bundle]
 
-    def worker(self, cls: type, first: int) -> Callable[[int], Any]:
+    def make_starter(self, cls: type, first: int) -> Callable[[int], Any]:
         """A function that starts worker ``n`` of a class in bundle ``first + n``.
 
-        Ray does not restart them.
+        Ray does not restart a worker that dies.
         """
         import ray
         from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
         def start(number: int) -> Any:
-            at = first + number
+            bundle_index = first + number
             options: Any = ray.remote(cls).options(
-                num_cpus=self.bundles[at].get("CPU", 0),
-                num_gpus=self.bundles[at].get("GPU", 0),
+                num_cpus=self.bundles[bundle_index].get("CPU", 0),
+                num_gpus=self.bundles[bundle_index].get("GPU", 0),
                 max_restarts=0,
                 max_task_retries=0,
                 scheduling_strategy=PlacementGroupSchedulingStrategy(
-                    placement_group=self.group, placement_group_bundle_index=at
+                    placement_group=self.group, placement_group_bundle_index=bundle_index
                 ),
             )
             return options.remote()
@@ -80,12 +80,12 @@ class ReservedResources:
 def reserve_resources(bundles: Sequence[Bundle], args: RayArgs) -> Iterator[ReservedResources]:
     """Reserve resources in a cluster within this context.
 
-    The cluster is the one that this process is connected to, or the one at ``args.address`` (or at
-    ``RAY_ADDRESS``), or one that is started here, with at least as many CPUs as are asked for, and
-    ends with the context.
+    The cluster is the one that this process is connected to, or else the one at ``args.address`` or
+    ``RAY_ADDRESS``. Without an address, a cluster starts on this machine, with at least as many CPUs as the
+    bundles need, and ends with the context.
 
-    Raises :class:`ConfigError` after ``args.start_seconds`` at most if there is no cluster, or no
-    room in it.
+    Raises :class:`ConfigError` after at most ``args.start_seconds`` if there is no cluster, or if it lacks
+    resources.
     """
     ray = import_ray()
     started_here = not ray.is_initialized()
@@ -128,8 +128,10 @@ def _check_reachable(address: str) -> None:
 
 
 def _init(**options: Any) -> None:
-    """Ray's handler of SIGTERM would end this process at once, in the midst of an iteration, and stays
-    after ``ray.shutdown()``: the one that was there before is put back."""
+    """Call ``ray.init``, and keep this process's own handler of SIGTERM.
+
+    Ray's handler would end the process in the middle of an iteration, and stays after ``ray.shutdown()``.
+    """
     import ray
 
     handler = signal.getsignal(signal.SIGTERM)
@@ -169,11 +171,11 @@ def _wait_for_resources(
         )
         if waited > args.start_seconds or not (fits or may_grow):
             raise ConfigError(
-                f"no room for this run in the Ray cluster after {waited:.0f} s: its workers ask for "
+                f"no room for this run in the Ray cluster after {waited:.0f} s: its workers need "
                 f"{_format_resources(_total_resources(bundles))} ({args.strategy}), the cluster has "
                 f"{_format_resources(available)} and free are "
                 f"{_format_resources(ray.available_resources())}. Lower rollout_workers, update_ranks, "
-                "or what each is given (rollout_cpus, update_gpus, ...)"
+                "or the resources of each (rollout_cpus, update_gpus, ...)"
             )
 
 

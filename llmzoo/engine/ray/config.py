@@ -24,15 +24,16 @@ class RayArgs:
     rollout_workers: int = 1  # processes that play, each with a copy of every model
     rollout_cpus: float = 1.0  # of each
     rollout_gpus: float = 0.0  # of each
-    shares: int | None = (
-        None  # parts of a batch; None: 2 for each rollout worker, 1 for a single one
-    )
+    # parts into which a batch is split; None: 2 per rollout worker, or 1 if there is only one
+    shares: int | None = None
     update_ranks: int = 1  # processes that share the update of a policy
     update_cpus: float = 1.0  # of each rank
     update_gpus: float = 0.0  # of each rank
     strategy: Literal["PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD"] = "PACK"  # over machines
-    state_every: int = 1  # updates between copies of an update worker's state, to replace it
-    start_seconds: float = 300.0  # limit for finding room in the cluster, and for loading models
+    state_every: int = (
+        1  # updates between saved states of an update worker, from which it is replaced
+    )
+    start_seconds: float = 300.0  # time limit for reserving resources, and for loading models
 
     def __post_init__(self) -> None:
         for name in ("rollout_workers", "update_ranks", "state_every"):
@@ -49,13 +50,13 @@ class RayArgs:
         for name in ("rollout_cpus", "rollout_gpus", "update_cpus", "update_gpus"):
             count = getattr(self, name)
             if count < 0 or (count > 1 and count != int(count)):
-                raise ConfigError(f"{name} is a share of one, or a whole number; got {count}")
+                raise ConfigError(f"{name} must be from 0 to 1, or a whole number, got {count}")
         known = ("PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD")
         if self.strategy not in known:
-            raise ConfigError(f"strategy is one of {', '.join(known)}; got {self.strategy!r}")
+            raise ConfigError(f"strategy must be one of {', '.join(known)}, got {self.strategy!r}")
 
     def bundles(self, groups: int) -> list[Bundle]:
-        """The resources of all workers: the ranks of every update group, then the rollout workers."""
+        """The resources of all workers: the ranks of ``groups`` update groups, then the rollout workers."""
         update = {"CPU": self.update_cpus, "GPU": self.update_gpus}
         rollout = {"CPU": self.rollout_cpus, "GPU": self.rollout_gpus}
         wanted = [update] * (groups * self.update_ranks) + [rollout] * self.rollout_workers
@@ -65,8 +66,8 @@ class RayArgs:
             for bundle in wanted
         ]
 
-    def parts(self, rollouts: int) -> list[range]:
-        """The shares of a batch of so many rollouts; each is a range of neighbours."""
+    def split_batch(self, rollouts: int) -> list[range]:
+        """The shares of a batch with this many rollouts; each is a range of consecutive rollouts."""
         count = self.shares or (1 if self.rollout_workers == 1 else 2 * self.rollout_workers)
         count = min(count, rollouts)
         return [range(rollouts * i // count, rollouts * (i + 1) // count) for i in range(count)]

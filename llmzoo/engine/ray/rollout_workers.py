@@ -1,4 +1,4 @@
-"""Rollout workers: the process that plays, and the pool of them as the run sees it."""
+"""Rollout workers: the process that plays, and the pool that distributes work to them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from llmzoo.engine.ray.calls import (
     returns_report,
 )
 from llmzoo.engine.ray.config import RayArgs
-from llmzoo.engine.ray.plan import Plan, set_up_worker
-from llmzoo.engine.ray.weights import Bytes, load_player_weights
+from llmzoo.engine.ray.run_spec import RunSpec, set_up_worker
+from llmzoo.engine.ray.weights import Bytes, load_rollout_weights
 from llmzoo.errors import WorkerError
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
@@ -42,23 +42,23 @@ _CLOCK_FIELDS = [field.name for field in fields(RolloutClock) if field.compare]
 class RolloutWorker:
     """The process that plays shares of batches, with a copy of every model.
 
-    Each call says everything that it depends on, so calls may come in any order.
+    A call contains everything that its result depends on, so calls may come in any order.
     """
 
-    plan: Plan
+    run_spec: RunSpec
     learner: Learner
     agent_policies: dict[str, Policy]
     learning: dict[str, TransformersPolicy]
 
     @returns_report(arrays=0)
-    def start(self, plan: str, gpus: float, threads: int) -> Report:
+    def start(self, run_spec: str, gpus: float, threads: int) -> Report:
         """Load the models; returns the id of this process."""
-        self.plan = Plan.from_json(plan)
-        set_up_worker(self.plan, gpus=gpus, threads=threads)
-        self.learner = self.plan.make_learner()
-        self.agent_policies, self.learning = self.plan.load_policies()
-        self.names = {id(policy): name for name, policy in self.learning.items()}
-        self.players = dict(self.learning)  # by the name of the policy that they play for
+        self.run_spec = RunSpec.from_json(run_spec)
+        set_up_worker(self.run_spec, gpus=gpus, threads=threads)
+        self.learner = self.run_spec.make_learner()
+        self.agent_policies, self.learning = self.run_spec.load_policies()
+        self.policy_names = {id(policy): name for name, policy in self.learning.items()}
+        self.rollout_policies = dict(self.learning)  # that play for the learning policies, by name
         self.version: int | None = None  # of the weights: the number of updates before
         return {"pid": os.getpid()}
 
@@ -67,14 +67,14 @@ class RolloutWorker:
         """Play a share of a batch; returns its times and counts, and the share as a batch.
 
         ``share``: JSON of the rollouts' ``seeds`` and ``keys``, the seeds ``before`` them in the
-        batch, the state of the ``learner`` before the batch, the ``noise`` of each model, torch's
-        own ``seed``, and the ``version`` of ``weights``, which come one array an update worker.
+        batch, the state of the ``learner`` before the batch, the ``noise`` seed of each model, the
+        ``seed`` of torch, and the ``version`` of ``weights``. ``weights``: one array per update worker.
         """
         request: dict[str, Any] = json.loads(share)
         if request["version"] != self.version:
             self.version = None  # until all of them are loaded
             for array in weights:
-                self.players |= load_player_weights(self.learning, array)
+                self.rollout_policies |= load_rollout_weights(self.learning, array)
             self.version = request["version"]
         for policy, seed in zip(
             distinct_models(self.agent_policies), request["noise"], strict=True
@@ -87,46 +87,55 @@ class RolloutWorker:
         tokens = self._count_tokens()
         batch = play_rollouts(
             self.learner,
-            [agent for agent, policy in self.agent_policies.items() if id(policy) in self.names],
-            self.plan.make_env,
+            [
+                agent
+                for agent, policy in self.agent_policies.items()
+                if id(policy) in self.policy_names
+            ],
+            self.run_spec.make_env,
             request["seeds"],
             [tuple(key) for key in request["keys"]],
-            self._playing(),
-            cohorts=self.plan.cohorts,
-            workers=self.plan.workers,
+            self._rollout_policies(),
+            cohorts=self.run_spec.cohorts,
+            workers=self.run_spec.workers,
             clock=clock,
         )
         times = {name: getattr(clock, name) for name in _CLOCK_FIELDS}
         return {"clock": times, "tokens": self._count_tokens() - tokens}, wire.dump(batch)
 
-    def _playing(self) -> dict[str, Policy]:
+    def _rollout_policies(self) -> dict[str, Policy]:
         """The policy that plays each agent."""
         agent_policies = {
-            agent: self.players[self.names[id(policy)]] if id(policy) in self.names else policy
+            agent: self.rollout_policies[self.policy_names[id(policy)]]
+            if id(policy) in self.policy_names
+            else policy
             for agent, policy in self.agent_policies.items()
         }
-        return dict(self.learner.plan.players(agent_policies))
+        return dict(self.learner.plan.rollout_policies(agent_policies))
 
     def _count_tokens(self) -> int:
-        """Sampled so far by the policies that learn and their players."""
-        players = {id(p): p for p in (*self.learning.values(), *self.players.values())}
-        return sum(player.tokens_sampled for player in players.values())
+        """The tokens sampled so far by the learning policies and those that play for them."""
+        rollout_policies = {
+            id(p): p for p in (*self.learning.values(), *self.rollout_policies.values())
+        }
+        return sum(player.tokens_sampled for player in rollout_policies.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightsVersion:
-    """Weights that play: the number of updates before, and one array for each update worker."""
+    """Weights for rollouts. ``number``: how many versions came before. One array per update worker."""
 
     number: int
     references: tuple[Any, ...]  # in the object store
-    kept: tuple[Any, ...] = ()  # views, which keep a copy on this machine
+    local_views: tuple[Any, ...] = ()  # views of the arrays, which keep a copy on this machine
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class RolloutOrder:
-    """Rollouts to be played in shares, with the report and the batch of each share that is done.
+    """Rollouts to play in shares. ``results``: the report and the batch of each completed share.
 
-    ``request``: what the worker of every share is told. ``on_done``: called once all shares are done.
+    ``request``: the part of the request that all shares have in common. ``on_done`` is called once all
+    shares are complete.
     """
 
     seeds: Sequence[int]
@@ -136,7 +145,7 @@ class RolloutOrder:
     request: dict[str, Any]
     on_done: Callable[[], None]
     results: dict[int, tuple[Report, bytes]] = field(default_factory=dict)
-    started: float = 0.0  # when the first share was handed out
+    started: float = 0.0  # when the first share was assigned
     wanted: bool = True
 
 
@@ -152,22 +161,27 @@ class _Worker:
 
 
 class RolloutPool:
-    """Hands out shares in order to free workers, and hands out again the shares of dead ones.
+    """Assigns shares in order to free workers, and assigns those of dead workers again.
 
-    The keys of its rollouts fix what a share gives, so the worker and the number of attempts do not
-    matter. Only one answer is used for each share.
+    The result of a share depends only on the keys of its rollouts, not on the worker or the number of
+    attempts. Only one result is used for each share.
     """
 
     def __init__(
         self,
         calls: PendingCalls,
-        make: Callable[[int], Any],
+        start_process: Callable[[int], Any],
         start_args: Sequence[Any],
         *,
         count: int,
         seconds: float,
     ):
-        self._calls, self._make, self._start_args, self._seconds = calls, make, start_args, seconds
+        self._calls, self._start_process, self._start_args, self._seconds = (
+            calls,
+            start_process,
+            start_args,
+            seconds,
+        )
         self._todo: deque[tuple[RolloutOrder, int]] = deque()
         self._orders: list[RolloutOrder] = []  # those that are not complete
         self._free: list[_Worker] = []
@@ -187,7 +201,7 @@ class RolloutPool:
         self._todo.extend((order, share) for share in range(len(order.shares)))
         self._dispatch()
 
-    def forget(self) -> None:
+    def drop_all(self) -> None:
         """Drop all orders."""
         self._todo.clear()
         for order in self._orders:
@@ -200,7 +214,7 @@ class RolloutPool:
             ray.kill(worker.handle)
 
     def _start_worker(self, number: int) -> None:
-        worker = self.workers[number] = _Worker(number, self._make(number))
+        worker = self.workers[number] = _Worker(number, self._start_process(number))
         reference = worker.handle.start.remote(*self._start_args)
         self._calls.add(
             reference,
@@ -264,7 +278,7 @@ class RolloutPool:
         self._deaths[work] += 1
         if self._deaths[work] >= MAX_DEATHS:
             raise WorkerError(
-                f"{MAX_DEATHS} rollout workers have died at {description}, the last was {worker}: {lost}"
+                f"{MAX_DEATHS} rollout workers have died during {description}; the last was {worker}: {lost}"
             ) from lost
         self._start_worker(worker.number)
         self._dispatch()
@@ -277,10 +291,10 @@ class RolloutPool:
 
 
 class BatchRollout:
-    """A batch that the pool plays, and plays on while the learner wants more.
+    """A batch that the pool plays, with additional rollouts while the learner wants more.
 
-    Once it ``has_ended``: the ``batch``, the ``played_seeds``, and its times and counts.
-    ``clock``: seconds are those of one worker, on average; counts are of all.
+    Once ``has_ended`` is true, ``batch``, ``played_seeds``, ``tokens``, ``seconds`` and ``clock`` are complete.
+    The seconds of ``clock`` are the average over workers, and its counts are the sum.
     """
 
     def __init__(
@@ -311,7 +325,7 @@ class BatchRollout:
         self._order = RolloutOrder(
             seeds=seeds,
             keys=rollout_keys(seeds),
-            shares=self._args.parts(len(seeds)),
+            shares=self._args.split_batch(len(seeds)),
             version=self._version,
             request=request,
             on_done=self._complete,
@@ -319,17 +333,19 @@ class BatchRollout:
         self._pool.add(self._order)
 
     def _complete(self) -> None:
-        """A round has been played."""
+        """Add the results of an order, and order more rollouts if the learner wants them."""
         order = self._order
         self.seconds += time.monotonic() - order.started
-        parts = [order.results[share] for share in range(len(order.shares))]
-        concurrent_shares = min(self._args.rollout_workers, len(parts))
-        for report, _ in parts:
+        share_results = [order.results[share] for share in range(len(order.shares))]
+        concurrent_shares = min(self._args.rollout_workers, len(share_results))
+        for report, _ in share_results:
             self.tokens += report["tokens"]
             for name, value in report["clock"].items():
-                share = value / concurrent_shares if name.endswith("_seconds") else value
-                setattr(self.clock, name, getattr(self.clock, name) + share)
-        self.batch = Batch.concatenate([self.batch, *(wire.load(data) for _, data in parts)])
+                amount = value / concurrent_shares if name.endswith("_seconds") else value
+                setattr(self.clock, name, getattr(self.clock, name) + amount)
+        self.batch = Batch.concatenate(
+            [self.batch, *(wire.load(data) for _, data in share_results)]
+        )
         if self._learner.wants_more(self.batch, self._rounds):
             self._rounds += 1
             self._begin(seeds_for_round(self._seeds, self._rounds))

@@ -109,9 +109,9 @@ def _tensor_views(
                 yield name, flat.view(entry["shape"])
 
 
-def pack_snapshot(snapshot: Snapshot, bare: Sequence[str] = ()) -> Bytes:
-    """A snapshot as one array; ``bare``: policies that play with the bare base of their adapter."""
-    return pack_tensors(snapshot.tensors, json.dumps({"bare": list(bare)}))
+def pack_snapshot(snapshot: Snapshot, base_only: Sequence[str] = ()) -> Bytes:
+    """A snapshot as one array; ``base_only``: policies that play with the base model of their adapter."""
+    return pack_tensors(snapshot.tensors, json.dumps({"base_only": list(base_only)}))
 
 
 def unpack_snapshot(arrays: Iterable[Bytes]) -> Snapshot:
@@ -122,49 +122,53 @@ def unpack_snapshot(arrays: Iterable[Bytes]) -> Snapshot:
     return Snapshot(tensors)
 
 
-def pack_player_weights(learning: Learning, players: Mapping[str, Policy]) -> Bytes:
-    """The weights of the players, each under the name of the policy that it plays for.
+def pack_rollout_weights(learning: Learning, rollout_policies: Mapping[str, Policy]) -> Bytes:
+    """The weights for rollouts. ``rollout_policies``: those that play, by the name of the learning policy.
 
-    Players that are no models are left out. All ranks call this and get the same array.
+    Policies that are not models are left out. All ranks call this and get the same array.
     """
     tensors: dict[str, Tensor] = {}
-    bare = []
+    base_only = []
     for name, policy in learning.items():
-        player = players[name]
-        if not isinstance(player, TransformersPolicy):
+        rollout_policy = rollout_policies[name]
+        if not isinstance(rollout_policy, TransformersPolicy):
             continue
-        if policy.adapter is not None and player.adapter is None:
-            bare.append(name)
+        if policy.adapter is not None and rollout_policy.adapter is None:
+            base_only.append(name)
             continue
-        for weight, tensor in _weights_by_policy_name(policy, player).items():
+        for weight, tensor in _weights_by_policy_name(policy, rollout_policy).items():
             tensors[f"{name}/{weight}"] = full_tensor(tensor.detach())
-    return pack_snapshot(Snapshot(tensors), bare)
+    return pack_snapshot(Snapshot(tensors), base_only)
 
 
-def load_player_weights(learning: Learning, array: Bytes) -> dict[str, TransformersPolicy]:
-    """Load what :func:`pack_player_weights` packed; returns the player for each policy by its name.
+def load_rollout_weights(learning: Learning, array: Bytes) -> dict[str, TransformersPolicy]:
+    """Load what :func:`pack_rollout_weights` packed; returns the policies that play, by name.
 
-    The player is the policy itself with these weights, or the bare base of its adapter.
+    Each is the learning policy itself with these weights, or the base model of its adapter.
     """
     tensors, note = unpack_tensors(array)
     Snapshot(tensors).copy_into(learning)
-    players = {name: learning[name].with_adapter(None) for name in json.loads(note)["bare"]}
-    return players | {name: learning[name] for name in {k.rpartition("/")[0] for k in tensors}}
+    rollout_policies = {
+        name: learning[name].with_adapter(None) for name in json.loads(note)["base_only"]
+    }
+    return rollout_policies | {
+        name: learning[name] for name in {k.rpartition("/")[0] for k in tensors}
+    }
 
 
 def _weights_by_policy_name(
-    policy: TransformersPolicy, player: TransformersPolicy
+    policy: TransformersPolicy, rollout_policy: TransformersPolicy
 ) -> dict[str, Tensor]:
-    """The player's weights under the policy's names for them."""
-    if player.adapter == policy.adapter and player.model is policy.model:
+    """The weights of ``rollout_policy``, under the names that they have in ``policy``."""
+    if rollout_policy.adapter == policy.adapter and rollout_policy.model is policy.model:
         return dict(trainable_weights(policy))
     tensors: dict[str, Tensor] = {}
     for name in trainable_weights(policy):
         own = name
         if policy.adapter is not None:
-            parts = (player.adapter if p == policy.adapter else p for p in name.split("."))
+            parts = (rollout_policy.adapter if p == policy.adapter else p for p in name.split("."))
             own = ".".join(str(part) for part in parts)
-        tensors[name] = player.model.get_parameter(own)
+        tensors[name] = rollout_policy.model.get_parameter(own)
     return tensors
 
 
@@ -237,7 +241,7 @@ def _without_weights(files: Files, policies: Collection[str]) -> dict[str, Bytes
 def _files_for_policy(files: Files, name: str, policies: Collection[str]) -> dict[str, Bytes]:
     """The files that one policy's updater may read: not those of other policies.
 
-    ``NAME.json`` is for all policies, also where one is called NAME.
+    ``NAME.json`` is for all policies, even if one is called NAME.
     """
     others = tuple(f"{other}." for other in policies if other != name)
     return {

@@ -109,15 +109,15 @@ class ATGRPOConfig(GroupConfig):
 class CCPOConfig(JointConfig):
     """``mode`` must be ``align``, because ``cross`` already compares all combinations of completions."""
 
-    redraws: int | None = None  # other completions to compare with; None: all of the group
+    counterfactuals: int | None = None  # other completions to compare with; None: all of the group
 
     def __post_init__(self) -> None:
         JointConfig.__post_init__(self)
         if self.mode != "align":
             raise ConfigError("ccpo compares aligned completions: leave mode at align")
-        if self.redraws is not None and not 1 <= self.redraws < self.group_size:
+        if self.counterfactuals is not None and not 1 <= self.counterfactuals < self.group_size:
             raise ConfigError(
-                f"redraws must be at least 1 and below group_size ({self.group_size}), got {self.redraws}"
+                f"counterfactuals must be at least 1 and below group_size ({self.group_size}), got {self.counterfactuals}"
             )
 
 

@@ -145,7 +145,7 @@ class PreferenceUpdater(RowsUpdater):
         self.options = config.loss_options
         self.references = {name: RoundReference(policy) for name, policy in self.policies.items()}
 
-    def players(self) -> Mapping[str, Policy]:
+    def rollout_policies(self) -> Mapping[str, Policy]:
         """The policy of each agent, with each learning policy replaced by its reference."""
         return {
             agent: next(

@@ -141,7 +141,7 @@ class PolicyGradientUpdater:
         )
         self.used: list[ScoredGroup] = []
 
-    def players(self) -> Mapping[str, Policy]:
+    def rollout_policies(self) -> Mapping[str, Policy]:
         return self.agent_policies
 
     def credits(self, batch: Batch) -> list[float | None]:

@@ -97,7 +97,7 @@ class RowsUpdater:
             for name, policy in self.policies.items()
         }
 
-    def players(self) -> Mapping[str, Policy]:
+    def rollout_policies(self) -> Mapping[str, Policy]:
         return self.agent_policies
 
     def credits(self, batch: Batch) -> list[float | None]:

@@ -151,7 +151,7 @@ class SFTUpdater(RowsUpdater):
         self.demonstrations = demonstrations
         self._players = demonstration_policies(config, self.agent_policies)
 
-    def players(self) -> Mapping[str, Policy]:
+    def rollout_policies(self) -> Mapping[str, Policy]:
         return self._players
 
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:

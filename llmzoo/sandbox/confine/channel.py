@@ -27,12 +27,12 @@ class Channel:
 
     def __init__(self, sock: socket.socket):
         self.socket = sock
-        self._read = bytearray()  # received together with earlier frames
+        self._buffer = bytearray()  # read from the socket, but not received as a frame yet
 
     @property
-    def has_read(self) -> bool:
-        """Whether more data has arrived than the frames that were received."""
-        return bool(self._read)
+    def has_unread_data(self) -> bool:
+        """Whether data has been read from the socket that belongs to later frames."""
+        return bool(self._buffer)
 
     def send(self, value: Any, extend: Extend | None = None) -> None:
         """Raises :class:`NotData` (nothing is sent then), :class:`ChannelClosed` or ``TimeoutError``."""
@@ -49,7 +49,7 @@ class Channel:
         """The value of the next frame. Raises :class:`ChannelClosed`, ``TimeoutError`` or :class:`NotData`."""
         length = int.from_bytes(self._receive_exactly(4), "big")
         if length > MAX_CHARS:
-            raise NotData(f"a frame of {length} bytes; at most {MAX_CHARS} cross")
+            raise NotData(f"a frame of {length} bytes; at most {MAX_CHARS} are allowed")
         body = self._receive_exactly(length)
         try:
             text = body.decode("ascii")
@@ -61,14 +61,14 @@ class Channel:
         self.socket.close()
 
     def _receive_exactly(self, count: int) -> bytes:
-        while len(self._read) < count:
+        while len(self._buffer) < count:
             try:
-                part = self.socket.recv(max(_AT_ONCE, min(count - len(self._read), 1 << 20)))
+                part = self.socket.recv(max(_AT_ONCE, min(count - len(self._buffer), 1 << 20)))
             except ConnectionResetError as error:
                 raise ChannelClosed from error
             if not part:
                 raise ChannelClosed
-            self._read += part
-        taken = bytes(self._read[:count])
-        del self._read[:count]
+            self._buffer += part
+        taken = bytes(self._buffer[:count])
+        del self._buffer[:count]
         return taken

@@ -1,18 +1,18 @@
-"""The system-call filter of a command that a user names: a list of what is forbidden.
+"""The system-call filter of a command that a user names: a list of forbidden calls.
 
-A judged program gets the list of what it may call (seccomp.py). A command is written in any language,
-and its runtime needs most of the kernel: node maps memory to execute it, starts threads and processes,
-and opens sockets. So everything is allowed but the calls that
+A judged program has a list of allowed calls instead (seccomp.py). A command may be written in any language,
+and its runtime needs most of the kernel: node makes memory executable, starts threads and processes, and
+opens sockets. So everything is allowed except the calls that
 
 * change or leave the confinement: mounts, roots, namespaces. Root in a user namespace of its own could
   try every bug of the kernel that needs privileges, so ``clone`` makes no namespaces, and ``clone3``,
   whose flags a filter cannot see, seems absent (the C library then uses ``clone``);
-* reach other processes past their own system calls: tracing, memory and descriptors of others;
-* talk to what no namespace divides: the kernel's keyrings, the clock, modules, swap, quotas, the log,
+* read or change other processes: tracing, and their memory and descriptors;
+* reach what namespaces do not isolate: the kernel's keyrings, the clock, modules, swap, quotas, the log,
   and sockets of other families than loopback needs. ``AF_VSOCK`` would reach the machine's host;
-* have often been holes, and are no part of ordinary programs: bpf, io_uring (runtimes do without),
+* have often had vulnerabilities, and are not used by ordinary programs: bpf, io_uring (runtimes do without),
   userfaultfd, perf events, raw sockets, rarer protocols, performance and memory policies;
-* hold memory that no limit counts: files without a file system, System V memory and messages.
+* allocate memory that no limit counts: files without a file system, System V memory and messages.
 
 A forbidden call fails with EPERM. Calls that are newer than this list fail with ENOSYS, as on an older
 kernel. Call numbers of another machine kill the process.
@@ -36,9 +36,9 @@ from .seccomp import (
     Assembler,
     ranges,
 )
-from .syscalls import NUMBERS, table
+from .syscalls import NUMBERS, parse_table
 
-_NEWEST = 450  # the last call that was looked at (Linux 6.1)
+_NEWEST = 450  # the last call that this list considers (Linux 6.1)
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _STREAM, _DATAGRAM = 1, 2
 _DEFAULT, _TCP, _UDP = 0, 6, 17  # protocols; 0 of netlink is the list of interfaces and routes
@@ -79,7 +79,7 @@ set_mempolicy 237  migrate_pages 238  move_pages 239  set_mempolicy_home_node 45
 lookup_dcookie 18  seccomp 277
 memfd_create 279  memfd_secret 447  shmget 194  msgget 186
 """
-FORBIDDEN = {"x86_64": table(_X86_64), "aarch64": table(_AARCH64)}
+FORBIDDEN = {"x86_64": parse_table(_X86_64), "aarch64": parse_table(_AARCH64)}
 SOCKET = {"x86_64": 41, "aarch64": 198}
 
 
@@ -97,14 +97,14 @@ class CommandFilter(Assembler):
             self._report_absent(numbers[name])
         self._allow_masked(numbers["clone"], CLONE_NAMESPACES, 0)
         self._allow_none_of(numbers["ioctl"], 1, _TYPES_INTO_TERMINALS)
-        self._socket(SOCKET[self.machine])
-        self._search(ranges(set(range(_NEWEST + 1)) - set(forbidden.values())))
+        self._allow_sockets(SOCKET[self.machine])
+        self._allow_ranges(ranges(set(range(_NEWEST + 1)) - set(forbidden.values())))
 
     def program(self) -> bytes:
         """The filter as an array of ``struct sock_filter``."""
         return self._assemble()
 
-    def _socket(self, number: int) -> None:
+    def _allow_sockets(self, number: int) -> None:
         """Allow sockets of AF_UNIX, TCP and UDP, and the netlink that lists interfaces."""
         domain, kind, protocol = (ARGUMENTS + 8 * n for n in range(3))
         allow = (RETURN, 0, 0, ALLOW)

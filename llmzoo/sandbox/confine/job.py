@@ -31,7 +31,8 @@ def memory_file(content: str = "") -> int:
 class Job(AbstractContextManager["Job"]):
     """A job of a worker while it runs. Its standard streams are files in memory.
 
-    ``given``: a JSON object for each child. ``channel``: whether the host talks to the last child.
+    ``child_inputs``: a JSON object for each child. ``channel``: whether the last child has a channel to the
+    host.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class Job(AbstractContextManager["Job"]):
         worker: Worker,
         kind: str,
         limits: Limits,
-        *given: dict[str, Any],
+        *child_inputs: dict[str, Any],
         stdin: str = "",
         channel: bool = True,
     ):
@@ -47,16 +48,16 @@ class Job(AbstractContextManager["Job"]):
         self.limits = limits
         self._report: JobReport | None = None
         self._streams = [memory_file(stdin), memory_file(), memory_file()]
-        for_children = [memory_file(json.dumps(text)) for text in given]
+        input_fds = [memory_file(json.dumps(text)) for text in child_inputs]
         near, far = socket.socketpair()
         # the zygote ends the run earlier, and then the other end closes
         near.settimeout(limits.time_limit + GRACE_S)
         self.channel = Channel(near)
         try:
-            fds = [*self._streams, *for_children, far.fileno()]
+            fds = [*self._streams, *input_fds, far.fileno()]
             worker.start(kind, limits, fds if channel else fds[:-1])
         finally:
-            for fd in for_children:
+            for fd in input_fds:
                 os.close(fd)
             far.close()
 
@@ -65,10 +66,10 @@ class Job(AbstractContextManager["Job"]):
         for fd in self._streams:
             os.close(fd)
 
-    def output(self, which: int) -> tuple[str, bool]:
+    def output(self, stream: int) -> tuple[str, bool]:
         """What the children wrote to stream 1 or 2, cut to its limit, and whether it was cut."""
         limit = self.limits.output_kb << 10
-        data = os.pread(self._streams[which], limit + 1, 0)
+        data = os.pread(self._streams[stream], limit + 1, 0)
         text = data[:limit].decode("utf-8", "replace")
         return (text + CUT, True) if len(data) > limit else (text, False)
 
@@ -77,7 +78,7 @@ class Job(AbstractContextManager["Job"]):
         self.worker.stop()
         return self.wait()
 
-    def leave(self) -> None:
+    def dismiss(self) -> None:
         """Stop the children without waiting for their end."""
         self.worker.dismiss()
 

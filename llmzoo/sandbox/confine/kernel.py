@@ -39,28 +39,29 @@ _ONLY_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE
 _SCRATCH_RIGHTS = _WRITE_FILE | _READ_FILE | _READ_DIR | _TRUNCATE | 0b1_1011_0000
 
 
-def check(result: int, what: str) -> int:
+def raise_on_error(result: int, what: str) -> int:
+    """The result of a C function. Raises ``OSError`` if it is negative."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
     return result
 
 
-def call(name: str, *args: object) -> int:
+def system_call(name: str, *args: object) -> int:
     """Make a system call for which the C library may have no wrapper."""
     numbers = NUMBERS.get(platform.machine())
     if numbers is None:
         raise OSError(f"no system-call table for {platform.machine()}")
     wide = [ctypes.c_long(a) if isinstance(a, int) else a for a in args]
-    return check(libc.syscall(ctypes.c_long(numbers[name]), *wide), name)
+    return raise_on_error(libc.syscall(ctypes.c_long(numbers[name]), *wide), name)
 
 
 def _prctl(option: int, *args: int) -> None:
     padded = [*args, 0, 0, 0, 0][:4]
-    check(libc.prctl(option, *map(ctypes.c_ulong, padded)), f"prctl {option}")
+    raise_on_error(libc.prctl(option, *map(ctypes.c_ulong, padded)), f"prctl {option}")
 
 
-def new_namespaces() -> None:
+def enter_new_namespaces() -> None:
     """Enter new user (unless root needs none), mount, pid, network, ipc and uts namespaces.
 
     The process must have one thread. Its next child is the first process of the pid namespace. The
@@ -68,14 +69,14 @@ def new_namespaces() -> None:
     """
     others = _NEWNS | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS
     if not (os.geteuid() == 0 and libc.unshare(others) == 0):
-        _new_user_namespace(others)
-    check(libc.sethostname(_HOST_NAME, len(_HOST_NAME)), "sethostname")
+        _enter_user_namespace(others)
+    raise_on_error(libc.sethostname(_HOST_NAME, len(_HOST_NAME)), "sethostname")
 
 
-def _new_user_namespace(others: int) -> None:
+def _enter_user_namespace(others: int) -> None:
     """A user namespace that maps this user to itself, and has the right to enter ``others``."""
     user, group = os.geteuid(), os.getegid()
-    check(libc.unshare(_NEWUSER | others), "unshare")
+    raise_on_error(libc.unshare(_NEWUSER | others), "unshare")
     for name, text in (
         ("setgroups", "deny"),
         ("uid_map", f"{user} {user} 1"),
@@ -92,7 +93,7 @@ def bring_up_loopback() -> None:
 
 
 def prefer_oom_kill() -> None:
-    """If the machine has no memory left, this process and its children go before the training does."""
+    """If the machine runs out of memory, let the kernel kill this process and its children before the training."""
     try:
         with open("/proc/self/oom_score_adj", "w") as file:
             file.write("1000")
@@ -112,28 +113,32 @@ def drop_privileges(user: int | None) -> None:
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
     header = struct.pack("Ii", 0x20080522, 0)  # version 3, this process
-    check(libc.capset(header, bytes(24)), "capset")
+    raise_on_error(libc.capset(header, bytes(24)), "capset")
 
 
 def lock_down() -> None:
-    """No new privileges, no dumps, death with the parent. A later change of user would undo it."""
+    """Forbid new privileges and core dumps, and end with the parent. A later change of user would undo this."""
     _prctl(_PR_SET_PDEATHSIG, _SIGKILL)
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     _prctl(_PR_SET_DUMPABLE, 0)
 
 
 def die_with_parent() -> None:
+    """Let the kernel kill this process when its parent ends."""
     _prctl(_PR_SET_PDEATHSIG, _SIGKILL)
 
 
 def landlock_version() -> int:
     """The version of Landlock's interface (its ABI)."""
-    return call("landlock_create_ruleset", None, 0, 1)
+    return system_call("landlock_create_ruleset", None, 0, 1)
 
 
-def landlock(readable: Iterable[str], scratch: str | None, *, run_files: bool) -> None:
-    """Allow reading of ``readable`` paths and changes of ``scratch`` only. Forbid TCP, and signals and
-    abstract sockets to processes outside."""
+def restrict_paths(readable: Iterable[str], scratch: str | None, *, run_files: bool) -> None:
+    """With Landlock, allow only reading of ``readable`` paths and changes in ``scratch``.
+
+    Also forbid TCP, and signals and abstract sockets to processes outside. ``run_files``: also allow running
+    these files.
+    """
     version = landlock_version()
     handled = next(
         rights for v, rights in sorted(_FILE_RIGHTS.items(), reverse=True) if v <= version
@@ -141,7 +146,7 @@ def landlock(readable: Iterable[str], scratch: str | None, *, run_files: bool) -
     attributes = struct.pack(
         "QQQ", handled, 3 if version >= 4 else 0, 3 if version >= 6 else 0
     )[: 24 if version >= 6 else 16 if version >= 4 else 8]  # fmt: skip
-    ruleset = call("landlock_create_ruleset", attributes, len(attributes), 0)
+    ruleset = system_call("landlock_create_ruleset", attributes, len(attributes), 0)
     reading = _READ_FILE | _READ_DIR | (_EXECUTE if run_files else 0)
     rules = [(path, reading) for path in readable]
     rules += [(f"/dev/{name}", _READ_FILE | _WRITE_FILE) for name in DEVICES]
@@ -155,9 +160,9 @@ def landlock(readable: Iterable[str], scratch: str | None, *, run_files: bool) -
         allowed = rights & handled
         if not os.path.isdir(path):
             allowed &= _ONLY_FILES
-        call("landlock_add_rule", ruleset, 1, struct.pack("=Qi", allowed, fd), 0)
+        system_call("landlock_add_rule", ruleset, 1, struct.pack("=Qi", allowed, fd), 0)
         os.close(fd)
-    call("landlock_restrict_self", ruleset, 0)
+    system_call("landlock_restrict_self", ruleset, 0)
     os.close(ruleset)
 
 
@@ -173,4 +178,4 @@ def install_filter(program: bytes) -> None:
     """Install a seccomp filter (an array of ``struct sock_filter``) in this process."""
     code = ctypes.create_string_buffer(program, len(program))
     fprog = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
-    call("seccomp", 1, 0, fprog)
+    system_call("seccomp", 1, 0, fprog)

@@ -1,13 +1,13 @@
-"""Starts a command in namespaces of its own, and ends it with everything that it started.
+"""Starts a command in its own namespaces, and ends it with everything that it started.
 
-Two processes stand between the host and the command. The outer one enters the namespaces, waits for the
-host to go away, and kills the inner one. The inner one is the first process of the pid namespace: it makes
-the root, starts the command, adds up what all processes use, and says how the command ended. When it ends,
-the kernel kills every process of the namespace, whatever its session. Each of the two ends with the other,
-and both end with the host, also if that is killed.
+Two processes stand between the host and the command. The outer one enters the namespaces, waits until the
+host ends, and then kills the inner one. The inner one is the first process of the pid namespace: it builds the
+root, starts the command, adds up the resources that all processes use, and reports how the command ended.
+When it ends, the kernel kills every process of the namespace, whatever its session. Each of the two ends when
+the other does, and both end with the host, even if the host is killed.
 
 The inner process listens on a port of the new loopback interface and gives the listening socket to the
-host, which answers there. No other way leads out of the namespace.
+host, which answers there. There is no other way out of the namespace.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 from . import kernel, mounts, users
 from .command_filter import CommandFilter
 
-_LOOK_EVERY_S = 0.05  # how often the use of memory and processor is added up
+_CHECK_EVERY_S = 0.05  # how often the memory and CPU time in use are added up
 _WAITING_CONNECTIONS = 128
 _OPEN_FILES = 1024
 _EXEC_FAILED = 127
@@ -35,58 +35,61 @@ _TIMES, _THREADS, _RESIDENT = slice(11, 15), 17, 21
 
 
 def main(control: int, settings_fd: int) -> None:
-    """Start the command that the JSON object in the file ``settings_fd`` describes; ``control`` is the host."""
+    """Start a command. ``control``: the socket to the host. ``settings_fd``: a file with the settings in JSON."""
     with os.fdopen(settings_fd) as file:
         settings = json.load(file)
     host = socket.socket(fileno=control)
     host.set_inheritable(False)
     try:
-        first, alive = _start(host, settings)
+        first, end_reader = _start(host, settings)
     except BaseException as error:
-        _fail(host, error)
+        _report_failure(host, error)
     poll = select.poll()
-    poll.register(host, 0)  # only its end
-    poll.register(alive, 0)
+    poll.register(host, 0)  # 0: only its end is reported
+    poll.register(end_reader, 0)
     poll.poll()
     os.kill(first, signal.SIGKILL)
     os.waitpid(first, 0)  # the kernel ends the whole namespace before this returns
     os._exit(0)
 
 
-def _fail(host: socket.socket, error: BaseException) -> None:
-    """Tell the host why nothing runs, and end."""
+def _report_failure(host: socket.socket, error: BaseException) -> None:
+    """Tell the host why the command did not start, and exit."""
     host.send(json.dumps({"failed": f"{type(error).__name__}: {error}"}).encode())
     os._exit(_EXEC_FAILED)
 
 
 def _start(host: socket.socket, settings: dict[str, Any]) -> tuple[int, int]:
-    """Enter the namespaces and fork their first process. Returns it, and a pipe that ends with it."""
+    """Enter the namespaces and fork their first process.
+
+    Returns its process id, and the reading end of a pipe that closes when the process ends.
+    """
     os.umask(0o022)
     kernel.prefer_oom_kill()
     user = None
     if os.geteuid() == 0:
         user = users.FIRST_PRIVATE_USER + settings["private_user"]
-    kernel.new_namespaces()
+    kernel.enter_new_namespaces()
     if not users.maps_other_users():
-        user = None  # in a user namespace of its own, root is nobody outside it
+        user = None  # root of a new user namespace cannot become other users
     kernel.die_with_parent()
     if os.getppid() != settings["parent"]:
-        os._exit(_EXEC_FAILED)  # the host was gone before the line above
-    alive, held = os.pipe()
+        os._exit(_EXEC_FAILED)  # the host ended before the line above
+    end_reader, end_writer = os.pipe()
     first = os.fork()
     if first:
-        os.close(held)
-        return first, alive
+        os.close(end_writer)
+        return first, end_reader
     try:
-        os.close(alive)
+        os.close(end_reader)
         os.setsid()
-        _first_process(host, settings, user)
+        _run_first_process(host, settings, user)
     except BaseException as error:
-        _fail(host, error)
+        _report_failure(host, error)
     os._exit(0)
 
 
-def _first_process(host: socket.socket, settings: dict[str, Any], user: int | None) -> None:
+def _run_first_process(host: socket.socket, settings: dict[str, Any], user: int | None) -> None:
     """Make the root and the network, start the command, and report how it ended."""
     limits = settings["limits"]
     number = os.getuid() if user is None else user
@@ -96,7 +99,7 @@ def _first_process(host: socket.socket, settings: dict[str, Any], user: int | No
         "/etc/hosts": "127.0.0.1 localhost\n::1 localhost\n",
         "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
     }
-    no_proc = mounts.build_command_root(
+    proc_error = mounts.build_command_root(
         settings["root"], settings["visible"], files, limits["scratch_mb"]
     )
     kernel.bring_up_loopback()
@@ -105,19 +108,19 @@ def _first_process(host: socket.socket, settings: dict[str, Any], user: int | No
     listening.listen(_WAITING_CONNECTIONS)
     kernel.drop_privileges(user)
     kernel.lock_down()
-    notes = {} if no_proc is None else {"proc_missing": no_proc}
+    notes = {} if proc_error is None else {"proc_missing": proc_error}
     socket.send_fds(host, [json.dumps({"ready": notes}).encode()], [listening.fileno()])
     listening.close()
     if not settings["command"]:
         return
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
-    command = _fork(host, settings)
-    status, limit = _wait(command, limits, host, measured=no_proc is None)
+    command = _start_command(host, settings)
+    status, limit = _wait_for_command(command, limits, host, measured=proc_error is None)
     code = None if status is None else os.waitstatus_to_exitcode(status)
     host.send(json.dumps({"ended": code, "limit": limit}).encode())
 
 
-def _fork(host: socket.socket, settings: dict[str, Any]) -> int:
+def _start_command(host: socket.socket, settings: dict[str, Any]) -> int:
     """Start the command, with its limits and the filter."""
     program = CommandFilter().program()
     child = os.fork()
@@ -128,7 +131,7 @@ def _fork(host: socket.socket, settings: dict[str, Any]) -> int:
         for number in (
             signal.SIGPIPE,
             signal.SIGXFSZ,
-        ):  # Python ignores them, and a command would too
+        ):  # Python ignores them, and a child would inherit that
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
         os.chdir(settings["folder"])
@@ -148,27 +151,27 @@ def _fork(host: socket.socket, settings: dict[str, Any]) -> int:
         kernel.install_filter(program)
         os.execv(settings["command"][0], settings["command"])
     except BaseException as error:
-        _fail(host, error)
+        _report_failure(host, error)
     os._exit(_EXEC_FAILED)
 
 
-def _wait(
+def _wait_for_command(
     command: int, limits: dict[str, int], host: socket.socket, *, measured: bool
 ) -> tuple[int | None, str]:
-    """Wait for the command, and for all others that the kernel hands to the first process.
+    """Wait for the command, and for orphaned processes, which the first process inherits.
 
-    Returns the wait status of the command, or None, and the limit that all processes together have
-    exceeded, or "".
+    Returns the wait status of the command, or None if it was still running, and the limit that all processes
+    together have exceeded, or "". ``measured``: whether /proc exists, which the checks of limits need.
     """
-    gone = select.poll()
-    gone.register(host, 0)
+    host_poll = select.poll()
+    host_poll.register(host, 0)
     next_check = time.monotonic()
     while True:
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
             if ended[0] == command:
                 over = _children_cpu_seconds() >= limits["cpu_s"]
                 return ended[1], "cpu_s" if over else ""
-        if gone.poll(0):
+        if host_poll.poll(0):
             return None, ""
         if measured and time.monotonic() >= next_check:
             resident, processor_s, threads = _measure_usage()
@@ -176,22 +179,21 @@ def _wait(
                 return None, "memory_mb"
             if processor_s + _children_cpu_seconds() >= limits["cpu_s"]:
                 return None, "cpu_s"
-            if (
-                threads > limits["processes"]
-            ):  # the kernel's limit counts no process of the machine's root
+            # the kernel's own limit does not count processes of root
+            if threads > limits["processes"]:
                 return None, "processes"
-            next_check = time.monotonic() + _LOOK_EVERY_S
-        signal.sigtimedwait({signal.SIGCHLD}, _LOOK_EVERY_S)
+            next_check = time.monotonic() + _CHECK_EVERY_S
+        signal.sigtimedwait({signal.SIGCHLD}, _CHECK_EVERY_S)
 
 
 def _children_cpu_seconds() -> float:
-    """Seconds of processor time of the processes that have ended, with those that they waited for."""
+    """CPU seconds of the processes that have ended, including children that they waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def _measure_usage() -> tuple[int, float, int]:
-    """Bytes in memory, seconds of processor time, and threads, of all processes but this one.
+    """Bytes in memory, CPU seconds and threads of all processes except this one.
 
     Pages that processes share count for each of them.
     """

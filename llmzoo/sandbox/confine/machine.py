@@ -1,4 +1,4 @@
-"""What a zygote needs to know of its machine: Python's library, and the user that it runs as."""
+"""Facts about the machine of a zygote: the files of Python's library, and its user."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def third_party_folders() -> list[str]:
 
 
 def shared_libraries() -> list[str]:
-    """Folders and files that extension modules may still load: shared libraries and time zones.
+    """Folders and files that extension modules may load later: shared libraries and time zones.
 
     Folders that may hold third-party Python packages are left out.
     """
@@ -127,7 +127,7 @@ class _SourceLoader(importlib.machinery.SourceFileLoader):
 
 
 def preload(names: list[str]) -> dict[str, Any]:
-    """Import modules for all programs. Returns those that are not installed, if any."""
+    """Import modules that all forked programs share. Returns a note with those that are not installed."""
     missing = []
     for name in names:
         try:
@@ -135,7 +135,7 @@ def preload(names: list[str]) -> dict[str, Any]:
         except ImportError:
             missing.append(name)
     if "numpy.random" in sys.modules:
-        sys.modules["numpy.random"].seed(0)  # a fork draws no new seed here
+        sys.modules["numpy.random"].seed(0)  # numpy does not reseed in a fork
     return {"not_installed": missing} if missing else {}
 
 
@@ -164,8 +164,8 @@ def threads_of_user() -> int:
     return total
 
 
-def outermost(paths: list[str]) -> list[str]:
-    """The paths that are not below others of the list."""
+def remove_nested(paths: list[str]) -> list[str]:
+    """The paths without those that are inside another path of the list."""
     kept: list[str] = []
     for path in sorted(set(paths)):
         if not any(path.startswith(f"{k}/") for k in kept):

@@ -17,7 +17,7 @@ from typing import Any
 MAX_DEPTH = 100
 MAX_CHARS = 8_000_000  # length of the text of one value
 _DECIMAL_DIGITS = 4_000  # Python refuses to read or write longer integers in decimal
-_COLLIDING = 64  # keys of one table that may share a hash; reading more takes quadratic time
+_COLLIDING = 64  # keys of a set or dict that may share a hash; with more, it takes quadratic time
 
 # packed values are trees, so nothing in them contains itself
 _ENCODER = json.JSONEncoder(separators=(",", ":"), check_circular=False)
@@ -37,7 +37,7 @@ def dumps(value: Any, extend: Extend | None = None) -> str:
     """
     text = _ENCODER.encode(_pack(value, MAX_DEPTH, extend))
     if len(text) > MAX_CHARS:
-        raise NotData(f"a value of {len(text)} characters; at most {MAX_CHARS} cross")
+        raise NotData(f"a value of {len(text)} characters; at most {MAX_CHARS} are allowed")
     return text
 
 
@@ -47,7 +47,7 @@ def loads(text: str, extend: Callable[[list[Any]], Any] | None = None) -> Any:
     ``extend`` reads tagged lists of its counterpart. It raises :class:`NotData` for unknown ones.
     """
     if len(text) > MAX_CHARS:
-        raise NotData(f"a value of {len(text)} characters; at most {MAX_CHARS} cross")
+        raise NotData(f"a value of {len(text)} characters; at most {MAX_CHARS} are allowed")
     try:
         packed = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -83,7 +83,7 @@ def _pack(value: Any, depth: int, extend: Extend | None) -> Any:
         extended = extend(value)
         if extended is not None:
             return extended
-    return _pack(cast_down(value), depth - 1, extend)
+    return _pack(to_builtin(value), depth - 1, extend)
 
 
 _REAL = complex.real.__get__
@@ -104,7 +104,7 @@ _READERS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
 )
 
 
-def cast_down(value: Any) -> Any:
+def to_builtin(value: Any) -> Any:
     """The builtin value of an instance of a builtin type or of a subclass of one.
 
     A bytearray becomes bytes, and a numpy scalar a Python number. Raises :class:`NotData` for any
@@ -121,7 +121,7 @@ def cast_down(value: Any) -> Any:
 
 
 def check_keys(keys: Sequence[Any]) -> None:
-    """Raises :class:`NotData` if a set of these keys takes quadratic time, or is impossible."""
+    """Raise :class:`NotData` if a set of these keys would take quadratic time, or cannot be hashed."""
     try:
         hashes = Counter(map(hash, keys))
     except TypeError as error:

@@ -1,4 +1,4 @@
-"""Which modules a zygote imports before any program, and which zygote suits a program.
+"""The modules that a zygote imports before any program, and which zygote a program needs.
 
 A fork costs in proportion to its parent's memory. A zygote with all common modules takes three times
 as long to fork as one with the modules that most programs need, so it starts only on demand.
@@ -31,7 +31,7 @@ _NAMES = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+([\
 
 
 def imports_only(light: Sequence[str], *sources: str) -> bool:
-    """Whether programs import only modules of ``light``, as far as their text shows."""
+    """Whether the text of programs shows that they import only modules of ``light``."""
     known = set(light)
     for source in sources:
         imports = 0

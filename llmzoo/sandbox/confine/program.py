@@ -19,7 +19,7 @@ from .plain_data import NotData
 # exit codes of a child; they inform the user and never decide a verdict
 ENDED, RAISED, NO_MEMORY, FORBIDDEN = 0, 101, 102, 103
 FILENAME = "<program>"
-# text first: it fills the others
+# text first, because it writes into the others
 _WRITERS: tuple[type[io.IOBase], ...] = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
 
 
@@ -27,20 +27,20 @@ def run(source: str) -> int:
     """Execute a program as ``__main__`` and return its exit code. Tracebacks go to standard error."""
     sys.argv = ["program.py"]
     ending = _execute(lambda: _run_main(source))
-    finished = _execute(_finish)
+    finished = _execute(_finish_program)
     return ending or finished
 
 
 def _run_main(source: str) -> None:
-    """Execute a program in a new ``__main__``, which only ``sys.modules`` keeps."""
+    """Execute a program in a new ``__main__`` module, which only ``sys.modules`` references."""
     module = ModuleType("__main__")
     sys.modules["__main__"] = module
     exec(compile(source, FILENAME, "exec", dont_inherit=True), module.__dict__)
 
 
-def _execute(act: Any) -> int:
+def _execute(action: Any) -> int:
     try:
-        act()
+        action()
         return ENDED
     except SystemExit as stop:
         if stop.code is None or stop.code == 0:
@@ -106,9 +106,10 @@ def _compile(tree: ast.AST, mode: str) -> Any:
     return compile(tree, FILENAME, mode, dont_inherit=True)  # type: ignore[call-overload]
 
 
-def _finish() -> None:
-    """End the program as ``Py_FinalizeEx`` does: wait for threads, call exit functions, let go of the
-    module, and flush all that is open.
+def _finish_program() -> None:
+    """End the program as ``Py_FinalizeEx`` does.
+
+    Wait for threads, call exit functions, free the module, and flush all open files.
 
     The child leaves by ``os._exit``, because an ordinary exit would write to every page that it shares
     with the zygote. Errors of flushing the standard streams are raised, since Python then exits with
@@ -128,13 +129,16 @@ def _finish() -> None:
 
 
 def _collect_main_module() -> None:
-    """Collect the program's module. Its objects are finalised while its names still stand, as Python
-    does; names are cleared only in a module that something else keeps."""
+    """Free the program's module, in the order in which Python does.
+
+    Finalisers run while the names of the module still exist. Only if something else references the module are
+    its names cleared.
+    """
     module = sys.modules.pop("__main__", None)
-    kept = weakref.ref(module) if type(module) is ModuleType else None
+    reference = weakref.ref(module) if type(module) is ModuleType else None
     del module
     gc.collect()  # the zygote's objects are frozen, so this sees only the program's
-    module = kept() if kept else None
+    module = reference() if reference else None
     if module is not None:
         names = vars(module)
         for private in (True, False):
@@ -145,11 +149,13 @@ def _collect_main_module() -> None:
 
 
 def _flush_writers() -> None:
-    """Flush the program's writers, wherever they are referenced. One in a cycle of references would be
-    finalised after the file beneath it."""
-    mine = gc.get_objects()
+    """Flush all writers of the program.
+
+    A writer in a reference cycle would otherwise be finalised after its file was closed.
+    """
+    own_objects = gc.get_objects()
     for kind in _WRITERS:
-        for writer in [one for one in mine if issubclass(type(one), kind)]:
+        for writer in [one for one in own_objects if issubclass(type(one), kind)]:
             # closed, detached, or for reading; Python ignores errors of destructors too
             with contextlib.suppress(Exception):
                 kind.flush(writer)

@@ -49,8 +49,8 @@ uname getrandom getcwd umask arch_prctl fstat ftruncate fsync fdatasync flock fa
 """.split()  # noqa: SIM905
 # files, which Landlock or a new root confines
 _FILES = "open openat creat getdents64 getdents chdir fchdir".split()  # noqa: SIM905
-# for a new root: calls that Landlock does not confine, calls that hide files from the measuring of the
-# scratch folder, and fallocate, which takes more of the disk than a measurement can stop
+# allowed only with a new root: calls that Landlock does not restrict; calls that could hide files from the
+# measurement of the scratch folder; and fallocate, which is too fast for that measurement
 _OWN_ROOT = """
 mkdir mkdirat fallocate
 stat lstat newfstatat statx access faccessat readlink readlinkat statfs fstatfs chmod fchmod
@@ -61,7 +61,7 @@ _ABSENT = ("clone3", "openat2", "io_uring_setup", "faccessat2", "futex_waitv")
 
 
 class Assembler:
-    """A filter in the making, and the patterns that filters are made of."""
+    """Builds a filter from common patterns."""
 
     def __init__(self, machine: str = ""):
         """Raises ``OSError`` on a machine whose call numbers are unknown."""
@@ -69,7 +69,7 @@ class Assembler:
         if self.machine not in NUMBERS:
             raise OSError(f"no system-call table for {self.machine}")
         self._code: list[tuple[int, int, int, int]] = []
-        self._head(self.machine)
+        self._check_machine(self.machine)
 
     def __len__(self) -> int:
         return len(self._code)
@@ -78,7 +78,7 @@ class Assembler:
         """The filter as an array of ``struct sock_filter``."""
         return b"".join(struct.pack("<HBBI", *line) for line in self._code)
 
-    def _head(self, machine: str) -> None:
+    def _check_machine(self, machine: str) -> None:
         self._code += [
             (LOAD, 0, 0, _ARCH),
             (JUMP_EQUAL, 1, 0, AUDIT_ARCH[machine]),
@@ -121,10 +121,10 @@ class Assembler:
         self._match(number, [load, *tests, (RETURN, 0, 0, ALLOW), DENY])
 
     def _report_absent(self, number: int) -> None:
-        """Answer a call as a kernel that does not have it."""
+        """Let a call fail with ENOSYS, as in a kernel that does not have it."""
         self._match(number, [(RETURN, 0, 0, ERRNO | errno.ENOSYS)])
 
-    def _socketpair(self, number: int) -> None:
+    def _allow_socketpair(self, number: int) -> None:
         """Allow stream pairs of AF_UNIX, which asyncio and multiprocessing use in one process."""
         self._match(
             number,
@@ -139,7 +139,7 @@ class Assembler:
             ],
         )
 
-    def _search(self, ranges: Sequence[tuple[int, int]]) -> None:
+    def _allow_ranges(self, ranges: Sequence[tuple[int, int]]) -> None:
         """Allow the numbers in ``ranges`` (sorted, first and last), by binary search."""
         if not ranges:
             self._code.append(DENY)
@@ -155,14 +155,14 @@ class Assembler:
             middle = len(ranges) // 2
             at = len(self._code)
             self._code.append((JUMP_AT_LEAST, 0, 0, ranges[middle][0]))
-            self._search(ranges[:middle])
-            # jump over the lower half, which is far below the limit of 255 instructions
+            self._allow_ranges(ranges[:middle])
+            # jump over the lower half, which has far fewer than 255 instructions, the limit of a jump
             self._code[at] = (JUMP_AT_LEAST, len(self._code) - at - 1, 0, ranges[middle][0])
-            self._search(ranges[middle:])
+            self._allow_ranges(ranges[middle:])
 
 
 class Filter(Assembler):
-    """The filter for one level. A child installs the result of ``for_process``.
+    """The filter for an isolation level. A child installs the result of ``for_process``.
 
     Level 1 opens no files, level 2 opens files, and level 3 may also look at paths. ``processes``:
     allow new processes and signals to them, which only a pid namespace can confine. ``threads``: allow
@@ -178,7 +178,7 @@ class Filter(Assembler):
         names += _PROCESSES * processes
         for name in _ABSENT:
             self._report_absent(numbers[name])
-        if level == 2:  # no files without a name, which the measuring would not see
+        if level == 2:  # no files without a name, which the measurement would miss
             for name, flags in (("open", 1), ("openat", 2)):
                 if name in numbers:
                     self._allow_masked(numbers[name], _O_TMPFILE, 0, argument=flags)
@@ -194,8 +194,8 @@ class Filter(Assembler):
         self._allow_one_of(numbers["prctl"], 0, _PRCTL)
         self._allow_one_of(numbers["ioctl"], 1, _IOCTL)
         self._allow_one_of(numbers["fcntl"], 1, _FCNTL)
-        self._socketpair(numbers["socketpair"])
-        self._search(ranges(numbers[name] for name in names if name in numbers))
+        self._allow_socketpair(numbers["socketpair"])
+        self._allow_ranges(ranges(numbers[name] for name in names if name in numbers))
         self._own_pid = [at for at, line in enumerate(self._code) if line[3] == _OWN_PID]
         self._bytes = self._assemble()
 

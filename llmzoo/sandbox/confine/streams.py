@@ -22,23 +22,23 @@ _NUMBERS = {
 
 def install() -> None:
     """Replace ``open``, ``io.open`` and ``os.open``, before other modules import them."""
-    plain, low = io.open, os.open
-    opener = _Opener(plain, plain)
+    builtin_open, os_open = io.open, os.open
+    opener = _Opener(builtin_open, builtin_open)
     vars(builtins)["open"] = vars(io)["open"] = opener
-    vars(os)["open"] = _Opener(low, lambda number, *args, **named: number)
+    vars(os)["open"] = _Opener(os_open, lambda number, *args, **kwargs: number)
 
 
 class _Opener:
     """A callable object. A function would become a method as an attribute of a class."""
 
-    def __init__(self, plain: Callable[..., Any], standard: Callable[..., Any]):
-        functools.update_wrapper(self, plain)
-        self._plain = plain
-        self._standard = standard
+    def __init__(self, builtin_open: Callable[..., Any], open_descriptor: Callable[..., Any]):
+        functools.update_wrapper(self, builtin_open)
+        self._open_path = builtin_open
+        self._open_descriptor = open_descriptor
 
-    def __call__(self, file: Any, *args: Any, **named: Any) -> Any:
+    def __call__(self, file: Any, *args: Any, **kwargs: Any) -> Any:
         path = os.fspath(file) if isinstance(file, (str, os.PathLike)) else None
         number = _NUMBERS.get(path) if path is not None else None
         if number is None:
-            return self._plain(file, *args, **named)
-        return self._standard(os.dup(number), *args, **named)
+            return self._open_path(file, *args, **kwargs)
+        return self._open_descriptor(os.dup(number), *args, **kwargs)

@@ -59,10 +59,10 @@ landlock_restrict_self 446  mount_setattr 442  pivot_root 41  unshare 97  pidfd_
 """
 
 
-def table(text: str) -> dict[str, int]:
+def parse_table(text: str) -> dict[str, int]:
     """The pairs of a name and a number in a text."""
     words = text.split()
     return {name: int(number) for name, number in zip(words[::2], words[1::2], strict=True)}
 
 
-NUMBERS = {"x86_64": table(_X86_64), "aarch64": table(_AARCH64)}
+NUMBERS = {"x86_64": parse_table(_X86_64), "aarch64": parse_table(_AARCH64)}

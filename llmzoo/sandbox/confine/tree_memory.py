@@ -1,7 +1,7 @@
-"""Limits the memory of all processes of a run together, where a program may start processes.
+"""Limits the total memory of all processes of a run, for programs that may start processes.
 
-The process that started the first process of the pid namespace sees the others through the /proc that it
-opened before its root changed. It runs no code of a program. The limit comes through a pipe.
+The process that started the first process of the pid namespace sees the others in the /proc that it opened
+before its root changed. It runs no code of a program. It gets the limit through a pipe.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import signal
 import struct
 from contextlib import suppress
 
-_LOOK_EVERY_S = 0.02
+_CHECK_EVERY_S = 0.02
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _LIMIT = struct.Struct("Q")
 # of a line of /proc/PID/stat, counted from its third field on; see proc(5)
@@ -24,17 +24,17 @@ def set_limit(pipe: int, size: int) -> None:
     os.write(pipe, _LIMIT.pack(size))
 
 
-def watch(first: int, limits: int, proc: int) -> None:
-    """Kill the processes below ``first`` when they hold more than the limit; return when it has ended.
+def watch(first: int, limit_pipe: int, proc: int) -> None:
+    """Kill the descendants of ``first`` when they use more than the limit; return when ``first`` has ended.
 
-    ``limits``: the pipe of :func:`set_limit`. ``proc``: a descriptor of /proc.
+    ``limit_pipe``: the pipe of :func:`set_limit`. ``proc``: a descriptor of /proc.
     """
     limit = 0
     poll = select.poll()
-    poll.register(limits, select.POLLIN)
+    poll.register(limit_pipe, select.POLLIN)
     while True:
-        if poll.poll(_LOOK_EVERY_S * 1000 if limit else None):
-            message = os.read(limits, _LIMIT.size)
+        if poll.poll(_CHECK_EVERY_S * 1000 if limit else None):
+            message = os.read(limit_pipe, _LIMIT.size)
             if not message:
                 os.waitpid(first, 0)
                 return
@@ -46,19 +46,20 @@ def watch(first: int, limits: int, proc: int) -> None:
 
 
 def _exceeds_limit(proc: int, first: int, limit: int) -> bool:
-    """Whether the processes below ``first`` hold more than ``limit`` bytes."""
-    found = _processes(proc)
-    below = _descendants(found, first)
-    if sum(found[pid][1] for pid in below) <= limit:  # shared pages count for each: the most
+    """Whether the descendants of ``first`` use more than ``limit`` bytes."""
+    processes = _processes(proc)
+    descendants = _descendants(processes, first)
+    # an upper bound, because shared pages count for each process
+    if sum(processes[pid][1] for pid in descendants) <= limit:
         return False
-    shared = found[first][1] if first in found else 0
-    return sum(_own_bytes(proc, pid, found[pid][1], shared) for pid in below) > limit
+    shared = processes[first][1] if first in processes else 0
+    return sum(_process_bytes(proc, pid, processes[pid][1], shared) for pid in descendants) > limit
 
 
-def _own_bytes(proc: int, pid: int, resident: int, shared: int) -> int:
-    """Bytes that a process holds, and its share of what it shares.
+def _process_bytes(proc: int, pid: int, resident: int, shared: int) -> int:
+    """The bytes of a process: its own, and its proportion of shared pages (Pss).
 
-    A fork that may not be looked into counts with what it has beyond the process that it is a fork of.
+    If the kernel does not show Pss, they are the resident bytes beyond those of the first process.
     """
     try:
         rows = _read(proc, f"{pid}/smaps_rollup").splitlines()
@@ -69,28 +70,28 @@ def _own_bytes(proc: int, pid: int, resident: int, shared: int) -> int:
 
 def _processes(proc: int) -> dict[int, tuple[int, int]]:
     """The parent and the bytes in memory of every process."""
-    found = {}
+    processes = {}
     for name in os.listdir(proc):
         if name.isdigit():
             try:
                 fields = _read(proc, f"{name}/stat").rpartition(b")")[2].split()
             except OSError:
                 continue  # it has just ended
-            found[int(name)] = int(fields[_PARENT]), int(fields[_RESIDENT]) * _PAGE
-    return found
+            processes[int(name)] = int(fields[_PARENT]), int(fields[_RESIDENT]) * _PAGE
+    return processes
 
 
-def _descendants(found: dict[int, tuple[int, int]], first: int) -> list[int]:
+def _descendants(processes: dict[int, tuple[int, int]], first: int) -> list[int]:
     children: dict[int, list[int]] = {}
-    for pid, (parent, _) in found.items():
+    for pid, (parent, _) in processes.items():
         children.setdefault(parent, []).append(pid)
-    below: list[int] = []
+    descendants: list[int] = []
     todo = [first]
     while todo:
         inner = children.get(todo.pop(), [])
-        below += inner
+        descendants += inner
         todo += inner
-    return below
+    return descendants
 
 
 def _read(proc: int, path: str) -> bytes:

@@ -25,7 +25,7 @@ from llmzoo.sandbox.limits import Limits
 _START_S = 30.0  # the first start may read the library from a cold disk
 _SESSION_S = 86_400.0  # the longest life of a session
 GRACE_S = 3.0  # after a run's time limit, until its zygote counts as stuck
-# nothing of this process; hashes are equal in every run, for programs that order by them
+# nothing is inherited from this process; PYTHONHASHSEED gives every run the same order of sets
 _ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "PYTHONHASHSEED": "0",
@@ -44,8 +44,8 @@ def _close_all() -> None:
         worker.close()
 
 
-def private_user() -> int:
-    """The number of a user that no other process of the sandbox has, where root can become users."""
+def new_private_user() -> int:
+    """A number for a user that no other process of the sandbox has; used if root can become other users."""
     return (os.getpid() * 64 + next(_numbers)) % (1 << 20)
 
 
@@ -81,6 +81,9 @@ class JobReport:
 class Worker:
     """A running zygote. It takes one job at a time and is not thread-safe.
 
+    ``level``: how strongly it is confined, from 0 (not at all) to 3 (namespaces and its own root).
+    ``preload``: modules that it imports before any program. ``processes``: programs may start processes.
+
     Raises :class:`CannotConfine` if the machine does not support ``level``.
     """
 
@@ -108,7 +111,7 @@ class Worker:
                 "processes": processes,
                 "preload": list(preload),
                 "folder": str(self._folder.path),
-                "private_user": private_user(),
+                "private_user": new_private_user(),
             }
             self._send(settings)
             self.notes = self._wait_until_ready()
@@ -117,7 +120,7 @@ class Worker:
             self.close()
             raise
 
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether an idle worker can take a job."""
         try:
             self._drain_report()
@@ -165,7 +168,7 @@ class Worker:
         return report
 
     def close(self) -> None:
-        """End the zygote and everything that it started. In another process, only let go of it."""
+        """End the zygote and everything that it started. In a fork of the host, only close its descriptors."""
         self._control.close()
         self.healthy = False
         process = self._process

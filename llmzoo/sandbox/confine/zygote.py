@@ -1,8 +1,8 @@
 """The fork server: it is confined once, and forks a confined child for each run.
 
 It talks to the host over a SEQPACKET socket, with one message for each job. Programs and tests come
-as file descriptors, which it passes on without reading them, since every later child starts with a
-copy of its memory.
+as file descriptors, which it passes on without reading them, because every later child starts with
+a copy of its memory.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class _Zygote:
         """Confine this process and its future children. Steps that need privileges come first."""
         notes: dict[str, Any] = {}
         self.filter = Filter(self.level, processes=self.processes)
-        # a thread of a session would go on between two pieces of code, and could answer for the next
+        # a thread of a session could go on after its piece of code, and answer in place of the next one
         self.session_filter = Filter(self.level, threads=False)
         packages = machine.package_folders(settings["preload"])
         readable = [*machine.shared_libraries(), *packages]
@@ -97,7 +97,7 @@ class _Zygote:
             # a new root already hides the third-party packages
             own = machine.stdlib_folders() if self.level >= 3 else machine.stdlib_entries()
             try:
-                kernel.landlock([*own, *readable], self.scratch, run_files=self.processes)
+                kernel.restrict_paths([*own, *readable], self.scratch, run_files=self.processes)
             except OSError as error:
                 if self.level < 3:
                     raise
@@ -120,15 +120,15 @@ class _Zygote:
     def _enter_namespaces(
         self, folder: str, readable: list[str], packages: list[str], user: int | None
     ) -> int | None:
-        """Enter new namespaces and a new root. Returns the user to become, if one can be become."""
-        # the programs are seen from outside, where no program runs
+        """Enter new namespaces and a new root. Returns ``user``, or None if this process cannot become it."""
+        # the outer process watches the programs through the /proc of the machine
         proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY) if self.processes else None
-        kernel.new_namespaces()
+        kernel.enter_new_namespaces()
         if not users.maps_other_users():
-            user = None  # in a user namespace of its own, root is nobody outside it
+            user = None  # root of a new user namespace cannot become other users
         self.scratch = mounts.build_root(
             folder,
-            machine.outermost([*machine.stdlib_folders(), *readable]),
+            machine.remove_nested([*machine.stdlib_folders(), *readable]),
             machine.third_party_folders(),
             packages,
             _SCRATCH_MB,
@@ -148,22 +148,22 @@ class _Zygote:
         return user
 
     def _become_first_process(self, proc: int | None) -> None:
-        """Fork into the pid namespace as its first process. Its end ends all processes in it.
+        """Fork into the pid namespace as its first process. When it ends, all processes in it end.
 
-        The outer process waits, and if it is given ``proc``, a descriptor of /proc, it limits the memory of
-        all processes together. Each of the two ends with the other.
+        The outer process waits. With ``proc``, a descriptor of /proc, it also limits the total memory of all
+        processes. Each of the two ends when the other does.
         """
-        limits, self.limits = os.pipe()
+        limit_reader, self.limit_reader = os.pipe()
         child = os.fork()
         if child:
             self.host.close()
-            os.close(self.limits)
+            os.close(self.limit_reader)
             if proc is not None:
-                tree_memory.watch(child, limits, proc)
+                tree_memory.watch(child, limit_reader, proc)
             else:
                 os.waitpid(child, 0)
             os._exit(0)
-        os.close(limits)
+        os.close(limit_reader)
         if proc is not None:
             os.close(proc)
         os.setsid()
@@ -195,10 +195,10 @@ class _Zygote:
         are two), the deadline, or a message of the host."""
         started = time.monotonic()
         if self.processes:
-            tree_memory.set_limit(self.limits, job["memory_mb"] << 20)
+            tree_memory.set_limit(self.limit_reader, job["memory_mb"] << 20)
         children: list[int] = []
         if job["kind"] == "separate":
-            # standard streams | program of the candidate | tests | channel from host to tester
+            # standard streams, the candidate's program, the tests, the channel from host to tester
             std, (source, tests, channel) = fds[:3], fds[3:]
             near, far = socket.socketpair()
             children.append(self._fork(job, "serve", [*std, source, near.fileno()]))
@@ -216,7 +216,7 @@ class _Zygote:
         ends = [os.wait4(child, 0) for child in children]
         if self.processes:
             self._kill_all()
-            tree_memory.set_limit(self.limits, 0)
+            tree_memory.set_limit(self.limit_reader, 0)
         return {
             "ending": ending,
             "status": ends[-1][1],
@@ -290,17 +290,17 @@ class _Zygote:
         try:
             random.seed(0)  # the same in every run; the fork has drawn a new seed
             gc.enable()
-            self._enter(job, fds)
+            self._set_up_child(job, fds)
             self.roles[kind]()
         except BaseException as error:
             os.write(2, f"{type(error).__name__}: {error}"[:500].encode("utf-8", "replace"))
             os._exit(RAISED)
         os._exit(ENDED)
 
-    def _enter(self, job: dict[str, Any], fds: list[int]) -> None:
+    def _set_up_child(self, job: dict[str, Any], fds: list[int]) -> None:
         """Set up a child: its descriptors in order from 0, its limits, and last the filter, which
         forbids most of the calls before it."""
-        # move the descriptors away from the numbers that they shall have
+        # first move the descriptors away from their final numbers
         high = [os.dup2(fd, 200 + i) for i, fd in enumerate(fds)]
         for i, fd in enumerate(high):
             os.dup2(fd, i)
@@ -317,8 +317,8 @@ class _Zygote:
             (resource.RLIMIT_CPU, cpu),
         ):
             kernel.set_rlimit(which, value)
-        chosen = self.session_filter if job["kind"] == "session" else self.filter
-        kernel.install_filter(chosen.for_process(os.getpid()))
+        seccomp_filter = self.session_filter if job["kind"] == "session" else self.filter
+        kernel.install_filter(seccomp_filter.for_process(os.getpid()))
 
 
 def _process_descriptor(child: int) -> int | None:

@@ -1,4 +1,4 @@
-"""Makes numpy's comparisons refuse to compare nothing, in the process of the tests.
+"""Makes numpy's comparisons fail if an operand is empty, in the process of the tests.
 
 ``np.allclose([], 7)`` holds, and so does every comparison with an array of shape (0, 1), to which
 others are broadcast. An array without elements is equal only to another one. A tolerance that lets
@@ -27,7 +27,7 @@ _PLAIN = (bool, int, float, complex, list, tuple)
 
 
 def guard_arrays() -> Callable[[Any], Any]:
-    """Change numpy in this process. Returns the function that arrays of the program go through."""
+    """Patch numpy in this process. Returns the function through which arrays of the program must pass."""
     numpy: Any = sys.modules["numpy"]
 
     class Empty(numpy.ndarray):

@@ -19,9 +19,9 @@ from llmzoo.sandbox.confine.worker import Worker, WorkerBroken
 from llmzoo.sandbox.judge.isolation_requirements import shared_interpreter_reason
 from llmzoo.sandbox.judge.literal_asserts import read_call_cases
 from llmzoo.sandbox.judge.verdicts import (
-    SHOWN,
+    MAX_SHOWN,
+    escape_and_truncate,
     judge_call_cases,
-    legible,
     make_verdict,
     status_of_errors,
 )
@@ -29,8 +29,8 @@ from llmzoo.sandbox.limits import Limits
 from llmzoo.sandbox.results import CaseResult, Isolation, Verdict
 
 
-def no_verdict_apart(tests: str, entry_point: str | None = None) -> str:
-    """Why ``tests`` cannot be judged in an interpreter of their own, or "". Runs none of them."""
+def shared_judging_reason(tests: str, entry_point: str | None = None) -> str:
+    """Why ``tests`` must share an interpreter with the program, or "". Runs none of the tests."""
     if read_call_cases(tests, entry_point) is not None:
         return ""
     return shared_interpreter_reason(tests) or ""
@@ -56,11 +56,11 @@ class Asserts:
         if not needs_shared:
             return verdict
         if self.allow_shared:
-            return self._together(worker)
+            return self._judge_shared(worker)
         return replace(
             verdict,
             status="sandbox_error",
-            error=f"{needs_shared}, so they need the program in their own interpreter, where it can "
+            error=f"{needs_shared}, so they must share an interpreter with the program, which can then "
             "forge a pass. Sandbox(allow_shared=True), llmzoo.sandbox.configure(allow_shared=True) or "
             "LLMZOO_SANDBOX_ALLOW_SHARED=1 allows that",
         )
@@ -75,7 +75,7 @@ class Asserts:
             verdict = self._verdict(job, started, outcome, "separate")
         return verdict, outcome.shared_needed
 
-    def _together(self, worker: Worker) -> Verdict:
+    def _judge_shared(self, worker: Worker) -> Verdict:
         """The verdict of program and tests in one interpreter."""
         started = time.monotonic()
         given = {"source": self.code, "prelude": self.prelude, "entry_point": self.entry_point}
@@ -86,7 +86,7 @@ class Asserts:
     def _verdict(
         self, job: Job, started: float, outcome: AssertsOutcome, isolation: Isolation
     ) -> Verdict:
-        """A pass if the tester came to its own end, and every test was reached, ran and passed."""
+        """The verdict: a pass only if the tester ended by itself, and every test was reached, ran and passed."""
         report = job.wait() if outcome.complete else job.end()
         stderr, _ = job.output(2)
         status = run_status(report, self.limits)
@@ -95,13 +95,18 @@ class Asserts:
                 status = "failed" if any(c.passed for c in outcome.cases) else "error"
             elif not all(c.passed for c in outcome.cases):
                 status = status_of_errors([c.error for c in outcome.cases])
-        error = outcome.error or stderr[-SHOWN:]
+        error = outcome.error or stderr[-MAX_SHOWN:]
         return make_verdict(job.worker, started, status, outcome.cases, isolation, error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssertsOutcome:
-    """What a tester reported. ``complete``: it sent a result, and ends by itself."""
+    """What a tester reported.
+
+    ``calls``: the number of calls made to the program. ``shared_needed``: why the tests must share an
+    interpreter with the program, or "". ``nonce``: the number that proves that the tests sent the result.
+    ``complete``: the tester sent a result, and will end by itself.
+    """
 
     cases: tuple[CaseResult, ...] = ()
     calls: int = 0
@@ -156,17 +161,19 @@ def parse_outcome(message: Any) -> AssertsOutcome:
         if kind != "result":
             raise ValueError(kind)
         cases = tuple(
-            CaseResult(passed=passed is True, name=name[:SHOWN], error=legible(error))
+            CaseResult(
+                passed=passed is True, name=name[:MAX_SHOWN], error=escape_and_truncate(error)
+            )
             for name, passed, error in result["cases"]
         )
         nonce = result.get("nonce")
         return AssertsOutcome(
             cases=cases,
             calls=int(result["calls"]),
-            error=legible(result["error"] or ""),
-            shared_needed=(result["shared_needed"] or "")[:SHOWN],
+            error=escape_and_truncate(result["error"] or ""),
+            shared_needed=(result["shared_needed"] or "")[:MAX_SHOWN],
             nonce=nonce if isinstance(nonce, int) else None,
             complete=True,
         )
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
-        raise NotData("a result in another form than one") from None
+        raise NotData("a malformed result") from None

@@ -1,8 +1,8 @@
-"""The process of a program that is judged: loads the program and answers questions about it.
+"""The process of a judged program: loads the program and answers requests.
 
-Either the host asks, which calls functions with plain data and judges the plain data that they return,
-or the tester (:mod:`.tester`), which :mod:`.exports` answers. Neither trusts the answers, since the
-program may have written them.
+The requests come from the host or from a tester. The host calls functions with plain data, and judges the
+plain data that they return. A tester (:mod:`.tester`) is answered by :mod:`.exports`. Neither trusts the
+answers, because the program may have written them.
 """
 
 from __future__ import annotations

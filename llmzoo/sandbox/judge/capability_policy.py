@@ -1,7 +1,7 @@
-"""What a program may do with objects of the tests that were passed to it.
+"""Decides what a program may do with the objects that the tests passed to it.
 
 It may call functions, advance iterators, and read public attributes of text streams, mocks and objects
-of the tests' own classes. Modules, frames and code are never lent, so a callback gives no access to the
+of the tests' own classes. It never gets modules, frames or code, so a callback gives no access to the
 expected values.
 """
 
@@ -39,25 +39,25 @@ class CapabilityPolicy:
         self._numbers: dict[int, int] = {}
         self._stdin, self._stdout, self._input = sys.stdin, sys.stdout, builtins.input
 
-    def reference(self, value: Any) -> list[Any] | None:
-        """The tagged list of an object, or None if it is data or may not be lent."""
+    def to_reference(self, value: Any) -> list[Any] | None:
+        """The tagged list that stands for an object, or None if it is data or the program may not use it."""
         if known := _importable_name(value, self._tests):
             return ["known", *known]
-        how = _capability(value, self._tests)
-        if how is None:
+        capability = _capability(value, self._tests)
+        if capability is None:
             return None
         number = self._numbers.setdefault(id(value), len(self._objects))
         if number == len(self._objects):
-            self._objects.append((value, how))
-        return ["mine", number, how]
+            self._objects.append((value, capability))
+        return ["mine", number, capability]
 
     def get_object(self, number: int) -> Any:
         if not 0 <= number < len(self._objects):
-            raise NotData("an object that nobody has lent")
+            raise NotData("an object that was not passed")
         return self._objects[number][0]
 
-    def serve(self, word: str, text: str, operands: list[Any], names: list[str]) -> Any:
-        """Do what the program asks for, if it may. Exceptions pass through."""
+    def perform(self, word: str, text: str, operands: list[Any], names: list[str]) -> Any:
+        """Carry out a request of the program, if it is allowed. Exceptions pass through."""
         if word == "printed":
             return self.forward_output(text)
         if word == "readline":
@@ -71,12 +71,12 @@ class CapabilityPolicy:
         number = self._numbers.get(id(values[0]))
         if number is None:
             raise TypeError("no object that the tests have passed")
-        value, how = self._objects[number]
-        if word == "invoke" and how in ("call", "mock"):
+        value, capability = self._objects[number]
+        if word == "invoke" and capability in ("call", "mock"):
             return value(*values[1:], **settings)
-        if word == "advance" and how in ("iterate", "read"):
+        if word == "advance" and capability in ("iterate", "read"):
             return next(value)
-        if word == "read" and how in ("read", "mock") and _may_read(value, text):
+        if word == "read" and capability in ("read", "mock") and _may_read(value, text):
             return getattr(value, text)
         raise AttributeError(text)
 
@@ -135,7 +135,7 @@ def _capability(value: Any, tests: str) -> str | None:
 
 
 def _may_read(value: Any, name: str) -> bool:
-    """Whether the program may read this attribute of a lent object.
+    """Whether the program may read this attribute of an object that was passed to it.
 
     A mock's own methods, which record and assert, are not readable.
     """

@@ -2,9 +2,9 @@
 
 A case is an assert at the top level or in the body of ``check(candidate)``; another statement there
 that contains asserts (a loop, an ``if``, a ``try``) or calls a helper that does; a function
-``test_...()`` without parameters; or a method of a unittest class. After a failed case, the next is
-still tried. Asserts of a true constant are no cases. A case that is never reached has failed, and so
-has one that reaches no assertion (:mod:`.vacuous`).
+``test_...()`` without parameters; or a method of a unittest class. After a failed case the next one
+is still tried. Asserts of a true constant are not cases. A case that is never reached fails, and so does one
+that reaches no assertion (:mod:`.vacuous`).
 """
 
 from __future__ import annotations
@@ -22,66 +22,77 @@ _COMPOUND = (ast.For, ast.While, ast.If, ast.With, ast.Try)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
-Tell = Callable[[int, str | None], None]
+Report = Callable[[int, str | None], None]
 
 
 class Case:
     """A test and its outcome. It is a context manager that records exceptions.
 
-    ``reached``: counts the assertions that were reached; the case passes only if it has grown. None
-    for a case that is one assertion. ``tell`` is called with ``number`` and the error, or None,
+    ``count_assertions``: returns the number of assertions reached so far, which must grow for the case to
+    pass. None for a case that is one assertion. ``report`` is called with ``number`` and the error, or None,
     whenever the outcome changes.
     """
 
-    __slots__ = ("_before", "_reached", "_tell", "_tried", "error", "name", "number")
+    __slots__ = (
+        *("_count_assertions", "_count_before", "_has_ended", "_report"),
+        *("error", "name", "number"),
+    )
 
     def __init__(
-        self, name: str, number: int, tell: Tell | None, reached: Callable[[], int] | None = None
+        self,
+        name: str,
+        number: int,
+        report: Report | None,
+        count_assertions: Callable[[], int] | None = None,
     ):
         self.name = name
         self.number = number
         self.error: str | None = NOT_REACHED
-        self._tell = tell
-        self._reached = reached
-        self._before = 0
-        self._tried = False
+        self._report = report
+        self._count_assertions = count_assertions
+        self._count_before = 0
+        self._has_ended = False
 
     @property
     def passed(self) -> bool:
         return self.error is None
 
-    def begins(self) -> None:
-        if self._reached is not None:
-            self._before = self._reached()
+    def begin(self) -> None:
+        if self._count_assertions is not None:
+            self._count_before = self._count_assertions()
 
-    def ends(self, error: str | None) -> None:
-        """Record an end of the case. The first error stays."""
-        if error is None and self._reached is not None and self._reached() == self._before:
+    def end(self, error: str | None) -> None:
+        """Record that the case has ended. If it ends several times, the first error counts."""
+        if (
+            error is None
+            and self._count_assertions is not None
+            and self._count_assertions() == self._count_before
+        ):
             error = NOT_REACHED
-        if not self._tried or (self.passed and error is not None):
+        if not self._has_ended or (self.passed and error is not None):
             self.error = error
-            if self._tell is not None:
-                self._tell(self.number, error)
-        self._tried = True
+            if self._report is not None:
+                self._report(self.number, error)
+        self._has_ended = True
 
     def __enter__(self) -> None:
-        self.begins()
+        self.begin()
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: object) -> bool:
-        self.ends(None if error is None else describe_error(error))
+        self.end(None if error is None else describe_error(error))
         return True
 
 
 class Cases:
-    """The cases of a text, and its tree, changed to try them. ``tell``: see :class:`Case`."""
+    """The cases of a text of tests, and its syntax tree, changed to run them. ``report``: see :class:`Case`."""
 
-    def __init__(self, tests: str, tell: Tell | None = None):
+    def __init__(self, tests: str, report: Report | None = None):
         self.text = tests
-        self._tell = tell
-        self._reached = 0  # assertions
+        self._report = report
+        self._assertion_count = 0  # assertions reached so far
         self._lines = tests.splitlines()
         self.tree = ast.parse(tests, "<tests>")
-        self.nodes = list(ast.walk(self.tree))  # as they are in the text
+        self.nodes = list(ast.walk(self.tree))  # before the changes
         self.cases: list[Case] = []
         self.functions: list[str] = []  # test_...() to call
         self.tree.body = _without_main(self.tree.body)
@@ -90,7 +101,7 @@ class Cases:
         } - {"check"}
         self.check = next((f for f in self.tree.body if _is_function(f, "check")), None)
         called = {_called_name(statement) for statement in self.tree.body}
-        self.checks_itself = "check" in called
+        self.calls_check = "check" in called
         for function in self.tree.body:
             if _is_test(function) and function.name not in called:  # type: ignore[attr-defined]
                 self.functions.append(function.name)  # type: ignore[attr-defined]
@@ -102,18 +113,18 @@ class Cases:
         self.tree = ToleranceNarrower().visit(Guards(RECORDER, helpers).visit(self.tree))
 
     def __call__(self, index: int) -> Case:
-        """A case, for the changed tree."""
+        """A case by its index; the changed tree calls this."""
         return self.cases[index]
 
     def reach(self) -> None:
         """Called before every assertion of the changed tree."""
-        self._reached += 1
+        self._assertion_count += 1
 
     require_elements = staticmethod(require_elements)
 
     def add(self, name: str, needs_assert: bool = True) -> Case:
-        reached = (lambda: self._reached) if needs_assert else None
-        case = Case(name[:MAX_TEXT], len(self.cases), self._tell, reached)
+        count_assertions = (lambda: self._assertion_count) if needs_assert else None
+        case = Case(name[:MAX_TEXT], len(self.cases), self._report, count_assertions)
         self.cases.append(case)
         return case
 

@@ -1,6 +1,6 @@
-"""The program's side of separate judging: sends its objects as handles and answers questions.
+"""The program's side of separate judging: sends objects as handles and answers requests.
 
-Nothing here protects the judgement, since the program can change this module. The tester's side
+Nothing here protects the verdict, because the program can change this module. The tester's side
 decides what the program may do, see :mod:`.proxies` and :mod:`.capability_policy`.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..confine.channel import Channel
-from ..confine.plain_data import cast_down, dumps
+from ..confine.plain_data import dumps, to_builtin
 from .operations import OPERATIONS, special_names
 from .peer import CALLABLE, LIBRARY, Peer, PeerGone, Reply
 from .texts import MAX_TEXT, safe_text
@@ -44,7 +44,7 @@ class Exports(Peer):
             "del": lambda text, names, value: delattr(value, text),
             "call": self._call,
             "do": lambda text, names, *operands: OPERATIONS[text](*operands),
-            "data": lambda text, names, value: cast_down(value),
+            "data": lambda text, names, value: to_builtin(value),
             "seed": lambda text, names, value: importlib.import_module(text).seed(value),
         }
 
@@ -150,8 +150,11 @@ class Exports(Peer):
         return Reply("value", list(values.values()), names=names)
 
     def _describe(self, kind: type) -> Reply:
-        """A class: its name, its bases of the program, its builtin base, its special methods, whether
-        it can be hashed, and its module and name in a library."""
+        """Describe a class.
+
+        The values are its name, its bases that the program defines, its builtin base, its special methods,
+        whether it can be hashed, and its module and name if a library defines it.
+        """
         own_bases = tuple(base for base in kind.__bases__ if self._is_own(base))
         roots = (BaseException, *_DATA)
         builtin = next(

@@ -1,4 +1,4 @@
-"""Finds what tests need: names from the program or a library, or the program's own interpreter.
+"""Finds what tests need: names of the program, names of libraries, or the program's interpreter.
 
 Tests are often written as if they followed the program in the same file. A name that they neither
 define nor import comes from the program. The exception is a name of a standard module, such as
@@ -139,9 +139,9 @@ def _extract_imports(body: list[ast.stmt], uses: Uses) -> None:
                     uses.imported[alias.asname or alias.name] = alias.name
             body.remove(statement)
         elif isinstance(statement, ast.Import):
-            of_program = [alias for alias in statement.names if _is_program(alias.name)]
-            uses.modules.update(alias.asname or alias.name for alias in of_program)
-            statement.names = [alias for alias in statement.names if alias not in of_program]
+            program_aliases = [alias for alias in statement.names if _is_program(alias.name)]
+            uses.modules.update(alias.asname or alias.name for alias in program_aliases)
+            statement.names = [alias for alias in statement.names if alias not in program_aliases]
             if not statement.names:
                 body.remove(statement)
 

@@ -1,4 +1,4 @@
-"""Names of a library that tests use without importing them, since the program is expected to.
+"""Library names that tests use without importing them, because the program is expected to import them.
 
 ``assert f("aab") == Counter("aab")`` means the library's Counter. A program could otherwise supply one
 that equals everything. ``assert Counter().add(1) == 1`` tests a Counter of the program's own: an
@@ -25,27 +25,28 @@ _MODULES = {
     "numpy.testing": "assert_allclose assert_almost_equal assert_array_almost_equal assert_equal "
     "assert_array_equal",
 }
-_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
+_MODULE_BY_NAME = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 
-def library_names(nodes: Sequence[ast.AST], uses: Uses, programs: set[str]) -> dict[str, Any]:
-    """The objects of a library that the tests mean by names which they do not import.
+def library_names(nodes: Sequence[ast.AST], uses: Uses, program_names: set[str]) -> dict[str, Any]:
+    """The library objects that the tests mean by names that they do not import.
 
-    ``programs``: names that are the program's in any case.
+    ``program_names``: names that always belong to the program.
     """
     meant = {
         name
-        for name in uses.undefined & _HOMES.keys() - programs
-        if hasattr(sys.modules.get(_HOMES[name]), name) and standard_object(name, uses) is None
+        for name in uses.undefined & _MODULE_BY_NAME.keys() - program_names
+        if hasattr(sys.modules.get(_MODULE_BY_NAME[name]), name)
+        and standard_object(name, uses) is None
     }
     if meant:
         meant -= _under_test(nodes, uses, meant)
-    return {name: getattr(sys.modules[_HOMES[name]], name) for name in meant}
+    return {name: getattr(sys.modules[_MODULE_BY_NAME[name]], name) for name in meant}
 
 
 def _under_test(nodes: Sequence[ast.AST], uses: Uses, meant: set[str]) -> set[str]:
     """The names that some assertion uses without anything else that may come from the program."""
-    sources: dict[str, set[str]] = {}  # the names that a variable was made of
+    sources: dict[str, set[str]] = {}  # by variable: the names that its value was computed from
     parameters: set[str] = set()
     for node in nodes:
         for target, value in _assignments(node):
@@ -106,7 +107,7 @@ def _names(tree: ast.AST) -> set[str]:
 
 
 def _expand(names: set[str], sources: dict[str, set[str]]) -> set[str]:
-    """The names, and all that they were made of."""
+    """The names, and all names that their values were computed from."""
     known: set[str] = set()
     while names:
         known |= names

@@ -2,7 +2,7 @@
 
 Such tests need no interpreter. The call is made in the program's process. Its value is plain data and is
 compared here as Python's ``assert`` would compare it: ``True == 1``, ``[1] != (1,)``, and NaN equals
-nothing. If a text also has other kinds of tests, none of it is read, since the order of tests may matter.
+nothing. If a text also has other kinds of tests, none of it is read, because the order of tests may matter.
 """
 
 from __future__ import annotations

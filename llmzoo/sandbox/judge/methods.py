@@ -1,9 +1,9 @@
-"""Which methods of the program's objects may be told data of the tests.
+"""Decides which methods of the program's objects may receive data of the tests.
 
-A test that expects plain data may call ``count``, ``index``, ``find`` or ``compare`` with the value
-that it expects. An object of the program would then decide, or return the value the next time.
-Methods that plain data have too are therefore told data only if they are in :data:`_MAY_RECEIVE_DATA`, or if
-the tests made the object themselves. The others are carried out here, on the object's content.
+A test that expects plain data may call ``count``, ``index``, ``find`` or ``compare`` with the expected value.
+An object of the program could then decide the result, or return that value the next time. So methods that
+plain data also have receive data only if they are in :data:`_MAY_RECEIVE_DATA`, or if the tests made the
+object themselves. The others are carried out here, on the object's content.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ def restrict(owner: Any, name: str, value: Any) -> Any:
         return value
     state = state_of(owner)
     if is_view(name) and hasattr(type(owner), "__len__") and hasattr(type(owner), "__getitem__"):
-        return make_view(state.size, state.peer, lambda: state.peer.look(value))
-    made = owner._remote_named if isinstance(owner, RemoteClass) else state.made
+        return make_view(state.size, state.peer, lambda: state.peer.call_read_only(value))
+    made = owner._remote_has_class_name if isinstance(owner, RemoteClass) else state.made
     if made or name in _MAY_RECEIVE_DATA:
         return value
     return _WithheldMethod(owner, name, value)
 
 
 class _WithheldMethod:
-    """A method that is not told data: with data, it is carried out on the content of its object."""
+    """A method that must not receive data: with data, it is carried out here on the content of its object."""
 
     def __init__(self, owner: Any, name: str, method: Callable[..., Any]):
         self._owner = owner
@@ -72,7 +72,9 @@ class _WithheldMethod:
             return self._method(*args, **kwargs)
         content = _content(self._owner)
         if not hasattr(content, self._name):
-            raise TypeError(f"{self._name}: an object of the program is not told what tests expect")
+            raise TypeError(
+                f"{self._name}: an object of the program must not receive what tests expect"
+            )
         return getattr(content, self._name)(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:

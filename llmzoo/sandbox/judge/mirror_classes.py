@@ -1,9 +1,9 @@
-"""Classes that stand for the program's classes, with their special methods, and exceptions.
+"""Classes that mirror the program's classes, with their special methods, and its exceptions.
 
-The program describes its classes, and may lie. A description always makes a class of proxies and
-never one of the tests' own classes. An exception never becomes one that steers an interpreter or a
-test runner (``SystemExit``, ``StopIteration``, ``unittest.SkipTest``). :mod:`.proxies` says why some
-special methods are forwarded to the program and others are decided here.
+The program describes its classes, and may lie. A description always results in a class of proxies, never in
+one of the tests' own classes. An exception never becomes one that controls an interpreter or a test runner
+(``SystemExit``, ``StopIteration``, ``unittest.SkipTest``). :mod:`.proxies` says why some special methods are
+forwarded to the program and others are decided here.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ class ProgramExit(Exception):
 def mirror(state: State, described: Any) -> type:
     """The class for a description (``Exports._describe``). Raises NotData for another form."""
     try:
-        name, own, builtin, special, hashes, known = described
-        own = tuple(base for base in own if isinstance(base, RemoteClass))
+        name, own_bases, builtin, special, hashes, known = described
+        own_bases = tuple(base for base in own_bases if isinstance(base, RemoteClass))
         special = {part for part in special if type(part) is str}
         if (library := _library_class(known)) and issubclass(library, Exception):
             return library
         namespace: dict[str, Any] = {"__module__": "candidate"}
-        namespace |= {"_remote_class": state, "_remote_named": False}
+        namespace |= {"_remote_class": state, "_remote_has_class_name": False}
         error = _exception(builtin)
         root: type
         base: type | None
         if error is not None:
-            root, base = PeerError, nearest(error)
+            root, base = PeerError, nearest_known_class(error)
         elif builtin in _IMMUTABLE:
             root, base = Holder, _IMMUTABLE[builtin]
             special &= {"str", "repr", "format"}
@@ -64,14 +64,14 @@ def mirror(state: State, described: Any) -> type:
             holds = builtin in _CONTAINERS
             namespace["_remote_holds"] = holds
             namespace.update(_special_methods(special, hashes=hashes is True, holds=holds))
-        if library is not None and root is Proxy and not _of_values(library):
+        if library is not None and root is Proxy and not _may_be_value_class(library):
             namespace["__class__"] = property(lambda self: library)
-        return _make_class(str(name)[:100], own, root, base, namespace)
+        return _make_class(str(name)[:100], own_bases, root, base, namespace)
     except (TypeError, ValueError) as problem:
         raise NotData(f"no description of a class: {problem}") from None
 
 
-def nearest(kind: type[BaseException]) -> type[Exception]:
+def nearest_known_class(kind: type[BaseException]) -> type[Exception]:
     """The class of Python or a library to raise in the tests for an exception of this class."""
     kind = next(
         base
@@ -85,12 +85,11 @@ def nearest(kind: type[BaseException]) -> type[Exception]:
     return Exception if kind.__module__.partition(".")[0] in _RUNNERS else kind
 
 
-def _of_values(kind: type) -> bool:
+def _may_be_value_class(kind: type) -> bool:
     """Whether plain values may be instances of this class.
 
-    A value trusts an object of such a class when it compares itself with it: Decimal and Fraction
-    multiply by the numerator and the denominator of any ``numbers.Rational``, and 0 / 0 equals any
-    number.
+    A plain value trusts an object of such a class in a comparison: Decimal and Fraction multiply by the
+    numerator and denominator of any ``numbers.Rational``, and 0 / 0 would equal any number.
     """
     try:
         return issubclass(kind, VALUES) or any(issubclass(value, kind) for value in VALUES)
@@ -99,9 +98,9 @@ def _of_values(kind: type) -> bool:
 
 
 def _make_class(
-    name: str, own: tuple[Any, ...], root: type, base: type | None, namespace: dict[str, Any]
+    name: str, own_bases: tuple[Any, ...], root: type, base: type | None, namespace: dict[str, Any]
 ) -> type:
-    bases = own if any(issubclass(b, root) for b in own) else (*own, root)
+    bases = own_bases if any(issubclass(b, root) for b in own_bases) else (*own_bases, root)
     if base is not None and not any(issubclass(b, base) for b in bases):
         bases = (*bases, base)
     try:
@@ -128,7 +127,7 @@ def _library_class(known: Any) -> type | None:
     return named if named.__module__ == module and named.__name__ == name else None
 
 
-def _between(operation: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+def _binary(operation: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         operands = (other, self) if reflected else (self, other)
         if is_remote(other):
@@ -138,7 +137,7 @@ def _between(operation: str, reflected: bool = False) -> Callable[[Any, Any], An
         result = call_operation(operation, *operands)
         if not isinstance(result, Proxy):
             raise TypeError(f"{operation}: what an object and data give must be an object")
-        result._remote.made = result._remote.mixed = True
+        result._remote.made = result._remote.mixed_with_data = True
         return result
 
     return method
@@ -167,7 +166,7 @@ def _compare_held(operation: str) -> Callable[[Any, Any], Any]:
 
 def _convert(operation: str) -> Callable[..., Any]:
     def method(self: Any, *settings: Any) -> Any:
-        if self._remote.mixed:
+        if self._remote.mixed_with_data:
             raise TypeError(f"{operation}: of an object mixed with data")
         return call_operation(operation, self, *settings)
 
@@ -177,14 +176,14 @@ def _convert(operation: str) -> Callable[..., Any]:
 def _unary(operation: str) -> Callable[[Any], Any]:
     def method(self: Any) -> Any:
         result = call_operation_as_made(operation, self, self)
-        if self._remote.mixed and not isinstance(result, Proxy):
+        if self._remote.mixed_with_data and not isinstance(result, Proxy):
             raise TypeError(f"{operation}: of an object mixed with data")
         return result
 
     return method
 
 
-def _plain(operation: str) -> Callable[..., Any]:
+def _forward(operation: str) -> Callable[..., Any]:
     def method(self: Any, *operands: Any) -> Any:
         return call_operation(operation, self, *operands)
 
@@ -222,7 +221,7 @@ def _next(self: Any) -> Any:
     return call_operation("next", self)
 
 
-def _between_held(operation: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+def _binary_held(operation: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         held = self._remote.peer.result("data", self)
         return ARITHMETIC[operation](*((other, held) if reflected else (held, other)))
@@ -231,9 +230,9 @@ def _between_held(operation: str, reflected: bool = False) -> Callable[[Any, Any
 
 
 def _contains(self: Any, item: Any) -> bool:
-    if is_remote(item) or (self._remote.made and not self._remote.mixed):
+    if is_remote(item) or (self._remote.made and not self._remote.mixed_with_data):
         return call_operation("contains", self, item) is True
-    return any(own is item or own == item for own in self)
+    return any(element is item or element == item for element in self)
 
 
 def _contains_held(self: Any, item: Any) -> bool:
@@ -259,12 +258,12 @@ def _nearest_known_exception(kind: type[BaseException]) -> type[BaseException]:
 def _special_methods(special: set[str], *, hashes: bool, holds: bool = False) -> dict[str, Any]:
     """The special methods of the mirror of a class that has these operations."""
     methods: dict[str, Any] = {}
-    between = _between_held if holds else _between
+    between = _binary_held if holds else _binary
     for name in ARITHMETIC.keys() & special:
         methods[f"__{name}__"] = between(name)
         methods[f"__r{name}__"] = between(name, reflected=True)
     for name in IN_PLACE.keys() & special:
-        methods[f"__{name}__"] = _between(name)
+        methods[f"__{name}__"] = _binary(name)
     for name in CONVERSIONS.keys() & special:
         methods[f"__{name}__"] = _convert(name)
     for name in UNARY.keys() & special:
@@ -272,7 +271,7 @@ def _special_methods(special: set[str], *, hashes: bool, holds: bool = False) ->
     if "len" in special and "bool" not in special:
         methods["__bool__"] = _convert("bool")
     for name in OTHERS.keys() & special - {"hash", "contains", "enter", "exit", "copy", "deepcopy"}:
-        methods[f"__{name}__"] = _plain(name)
+        methods[f"__{name}__"] = _forward(name)
     if "len" in special and special & {"iter", "getitem"}:
         methods |= _size_methods(special)
     for name in COMPARISONS.keys() & special:
@@ -287,7 +286,7 @@ def _special_methods(special: set[str], *, hashes: bool, holds: bool = False) ->
     if not hashes:
         methods["__hash__"] = None
     elif "hash" in special:
-        methods["__hash__"] = _plain("hash")
+        methods["__hash__"] = _forward("hash")
     elif "__eq__" in methods:
         methods["__hash__"] = Proxy.__hash__
     return methods

@@ -17,28 +17,31 @@ from typing import Any
 Operations = dict[str, Callable[..., Any]]
 
 
-def _of(module: ModuleType, names: str) -> Operations:
+def _functions(module: ModuleType, names: str) -> Operations:
+    """The functions of a module, by their names without underscores."""
     return {name.strip("_"): getattr(module, name) for name in names.split()}
 
 
 # both operands are sent; proxies.py says what happens between an object and data
 ARITHMETIC: Operations = {
-    **_of(operator, "add sub mul matmul truediv floordiv mod pow lshift rshift and_ or_ xor"),
+    **_functions(
+        operator, "add sub mul matmul truediv floordiv mod pow lshift rshift and_ or_ xor"
+    ),
     "divmod": divmod,
 }
-IN_PLACE = _of(operator, " ".join(f"i{name}" for name in ARITHMETIC if name != "divmod"))
-COMPARISONS = _of(operator, "eq ne lt le gt ge")
-# their result is a number, or stands for one
+IN_PLACE = _functions(operator, " ".join(f"i{name}" for name in ARITHMETIC if name != "divmod"))
+COMPARISONS = _functions(operator, "eq ne lt le gt ge")
+# they convert one object to a number
 CONVERSIONS: Operations = {
-    **_of(builtins, "abs bool int float complex round"),
-    **_of(math, "trunc floor ceil"),
+    **_functions(builtins, "abs bool int float complex round"),
+    **_functions(math, "trunc floor ceil"),
     "index": operator.index,
 }
-UNARY = _of(operator, "neg pos invert")
+UNARY = _functions(operator, "neg pos invert")
 OTHERS: Operations = {
-    **_of(builtins, "len iter next reversed str repr format bytes hash dir"),
-    **_of(operator, "getitem setitem delitem contains"),
-    **_of(copy, "copy deepcopy"),
+    **_functions(builtins, "len iter next reversed str repr format bytes hash dir"),
+    **_functions(operator, "getitem setitem delitem contains"),
+    **_functions(copy, "copy deepcopy"),
     "enter": lambda value: type(value).__enter__(value),
     "exit": lambda value, *error: type(value).__exit__(value, *error),
 }

@@ -1,4 +1,4 @@
-"""A conversation between two processes, in which each may ask while it is being asked.
+"""Nested remote calls between two processes: each may ask the other while it answers a question.
 
 For example, a test calls a function of the program, which calls a function of the test, which calls
 the program again. Frames alternate strictly: after a question, a side answers questions until its own
@@ -26,13 +26,13 @@ from .stdlib_values import from_tag, to_tag
 CALLABLE = 0  # the class handle of objects that can only be called
 LIBRARY = "library:"  # prefix of a name that the program has imported
 MAX_DEPTH = 60  # questions within questions
-_FORM = (str, int, str, str, list, list, list, list, list)
+_FIELD_TYPES = (str, int, str, str, list, list, list, list, list)
 
 
 class PeerGone(BaseException):
-    """The other side has ended, or has sent something else than a frame.
+    """The other side has ended, or has sent a malformed frame.
 
-    It is no ``Exception``, so that no test mistakes it for an expected exception.
+    It is not an ``Exception``, so that no test mistakes it for an expected exception.
     """
 
 
@@ -128,7 +128,7 @@ class Peer:
         """Raises :class:`PeerGone` if the other side has ended or has sent an unrequested answer."""
         if self.gone:
             raise PeerGone(self.gone)
-        if self.channel.has_read:
+        if self.channel.has_unread_data:
             raise self._end("an answer without a question")
         try:
             waiting = self.channel.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
@@ -192,7 +192,7 @@ class Peer:
             for key, content in changed:
                 self.containers.apply_change(key, content)
             for index, key in marks:
-                self.containers.keep(key, operands[index])
+                self.containers.watch_as(key, operands[index])
             containers, handles = dropped
             for key in containers:
                 self.containers.forget(key)
@@ -200,16 +200,16 @@ class Peer:
         except ChannelClosed:
             raise self._end("it has ended") from None
         except (TypeError, ValueError, LookupError, RecursionError) as error:
-            raise self._end(f"no frame: {error}") from None
+            raise self._end(f"malformed frame: {error}") from None
         return kind, number, Reply(word, operands, text, names)
 
     @staticmethod
     def _check(frame: Any) -> None:
         if not (
             isinstance(frame, list)
-            and len(frame) == len(_FORM)
-            and all(type(part) is form for part, form in zip(frame, _FORM, strict=True))
+            and len(frame) == len(_FIELD_TYPES)
+            and all(type(part) is form for part, form in zip(frame, _FIELD_TYPES, strict=True))
             and frame[0] in ("?", "!")
             and all(type(name) is str for name in frame[5])
         ):
-            raise NotData("not in the form of one")
+            raise NotData("wrong number or types of fields")

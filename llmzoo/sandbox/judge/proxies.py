@@ -1,4 +1,4 @@
-"""What the tests hold instead of the program's objects.
+"""Proxies, which the tests hold instead of the program's objects.
 
 A proxy forwards attributes, calls and special methods to the program's process. The results are plain
 data or other proxies, so ``assert f(3) == 9`` compares builtin objects. The program must never decide
@@ -13,7 +13,7 @@ whether a value that it returned is the expected one. Therefore:
   value, since ``abs(f(3) - 9.0) < 1e-6`` would otherwise let the program decide.
 - An instance of a subclass of int, str, tuple, ... is an object of that builtin here, by value.
 - An object whose reported length is not the number of its elements raises an error (:mod:`.sizes`).
-- Objects never suppress an exception that the test raised, whatever their ``__exit__`` returns.
+- Objects never suppress an exception that the test raised, even if their ``__exit__`` returns true.
 - The program is not asked for names such as ``__array_function__``. With them, libraries pass a
   comparison, with the expected value, to the object, or read memory at its address.
 """
@@ -40,7 +40,7 @@ _DESCRIBING = {
 class Asker(ChangeCounter, Protocol):
     """Asks the program about its objects (:class:`~.tester_peer.TesterPeer`).
 
-    ``dropped``: handles of objects that have no proxy any more. ``look`` calls a method that changes
+    ``dropped``: handles of objects that no longer have a proxy. ``call_read_only`` calls a method that changes
     nothing.
     """
 
@@ -48,7 +48,7 @@ class Asker(ChangeCounter, Protocol):
 
     def result(self, word: str, *operands: Any, text: str = "", names: Any = ()) -> Any: ...
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any: ...
-    def look(self, method: Any) -> Any: ...
+    def call_read_only(self, method: Any) -> Any: ...
     def get(self, owner: Any, name: str) -> Any: ...
     def is_programs(self, error: BaseException) -> bool: ...
 
@@ -56,17 +56,17 @@ class Asker(ChangeCounter, Protocol):
 class State:
     """What is known about the object of a proxy.
 
-    ``made``: the tests made it by calling a class. ``mixed``: it is the result of arithmetic with
+    ``made``: the tests made it by calling a class. ``mixed_with_data``: it is the result of arithmetic with
     data. ``size``: what it has said about its number of elements.
     """
 
-    __slots__ = ("handle", "made", "mixed", "peer", "size")
+    __slots__ = ("handle", "made", "mixed_with_data", "peer", "size")
 
     def __init__(self, peer: Asker, handle: int):
         self.peer = peer
         self.handle = handle
         self.made = False
-        self.mixed = False
+        self.mixed_with_data = False
         self.size = Size()
 
     def __del__(self) -> None:
@@ -141,11 +141,11 @@ class RemoteClass(type):
     """The metaclass of the classes that mirror the program's classes."""
 
     _remote_class: State
-    _remote_named: bool  # the tests use it under a name that is written like a class's
+    _remote_has_class_name: bool  # its name in the tests begins with a capital letter
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         made = cls._remote_class.peer.call(cls, *args, **kwargs)
-        if isinstance(made, (Proxy, Holder)) and cls._remote_named:
+        if isinstance(made, (Proxy, Holder)) and cls._remote_has_class_name:
             made._remote.made = True
         return made
 
@@ -230,12 +230,12 @@ def remote_elements(operation: str, own: Any, *, used_up: bool = False) -> Itera
 
 
 def call_operation_as_made(operation: str, own: Any, *operands: Any) -> Any:
-    """Carry out an operation, whose result counts as made by the tests if ``own`` does."""
-    made, mixed = own._remote.made, own._remote.mixed
+    """Carry out an operation. Its result counts as made by the tests if ``own`` does."""
+    made, mixed_with_data = own._remote.made, own._remote.mixed_with_data
     result = call_operation(operation, *operands)
     if isinstance(result, Proxy):
         result._remote.made = made
-        result._remote.mixed |= mixed
+        result._remote.mixed_with_data |= mixed_with_data
     return result
 
 

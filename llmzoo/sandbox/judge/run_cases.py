@@ -1,7 +1,7 @@
 """Runs the cases of a text of tests, ``unittest`` classes included.
 
-A method of a ``unittest`` class passes only if the runner reports a success. Being skipped, failing
-as expected and stopping half-way are no success.
+A method of a ``unittest`` class passes only if the runner reports a success. A skipped test, an expected
+failure and a test that stops early do not pass.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def run_cases(cases: Cases, names: dict[str, Any], entry: Any) -> str:
     trouble = ""
     try:
         exec(compile(cases.tree, "<tests>", "exec", dont_inherit=True), names)
-        if cases.check is not None and not cases.checks_itself:
+        if cases.check is not None and not cases.calls_check:
             names["check"](entry)
     except BaseException as error:
         trouble = describe_error(error)
@@ -45,7 +45,7 @@ class _Results(unittest.TestResult):
     def startTest(self, test: unittest.TestCase) -> None:
         super().startTest(test)
         if test in self._cases:
-            self._cases[test].begins()
+            self._cases[test].begin()
 
     def addSuccess(self, test: unittest.TestCase) -> None:
         self._end(test, None)
@@ -71,7 +71,7 @@ class _Results(unittest.TestResult):
 
     def _end(self, test: Any, error: str | None) -> None:
         if test in self._cases:
-            self._cases[test].ends(error)
+            self._cases[test].end(error)
         else:
             self.error = self.error or f"{test}: {error}"[:500]
 

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from ..confine.plain_data import NotData, cast_down
+from ..confine.plain_data import NotData, to_builtin
 
-OPERAND_GUARD = "__honest__"
+OPERAND_GUARD = "__guard_operand__"
 _DECIDING = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn)
 # methods and functions that compare their first two arguments
 _COMPARING = {
@@ -49,7 +49,7 @@ class SafeComparisons(ast.NodeTransformer):
 
 
 def existing_classes() -> dict[int, type]:
-    """All existing classes by identity, since a class may say anything about itself."""
+    """All existing classes, by ``id``, because a class may override its own comparison."""
     known: dict[int, type] = {id(object): object}
     todo: list[type] = [object]
     while todo:
@@ -64,28 +64,28 @@ def existing_classes() -> dict[int, type]:
 def make_operand_guard(known: dict[int, type]) -> OperandGuard:
     """The function that leaves objects of ``known`` classes as they are and wraps others."""
 
-    def look(value: Any) -> Any:
+    def guard(value: Any) -> Any:
         kind = type(value)
         if kind in (list, tuple, set, frozenset):
-            seen = [look(item) for item in value]
+            seen = [guard(item) for item in value]
             return value if all(map(_is_same_object, seen, value)) else kind(seen)
         if kind is dict:
-            pairs = [(look(key), look(item)) for key, item in value.items()]
+            pairs = [(guard(key), guard(item)) for key, item in value.items()]
             kept = [item for pair in value.items() for item in pair]
             same = all(map(_is_same_object, [item for pair in pairs for item in pair], kept))
             return value if same else dict(pairs)
         if id(kind) not in known:
             try:
-                return look(cast_down(value))
+                return guard(to_builtin(value))
             except NotData:
                 return _Opaque(value)
-        held = _builtin_content(value)
-        if held is None:
+        content = _builtin_content(value)
+        if content is None:
             return value
-        seen = look(held)
-        return value if seen is held else seen
+        seen = guard(content)
+        return value if seen is content else seen
 
-    return look
+    return guard
 
 
 def _builtin_content(value: Any) -> Any:
@@ -93,7 +93,7 @@ def _builtin_content(value: Any) -> Any:
     if isinstance(value, dict):
         return dict(value)
     if isinstance(value, (list, tuple, set, frozenset)):
-        return cast_down(value)
+        return to_builtin(value)
     if isinstance(value, deque):
         return list(value)
     if isinstance(value, (UserDict, UserList)):

@@ -29,7 +29,7 @@ from .tamper_detection import make_tamper_check, run_controls
 from .tester import MODULE, case_outcomes
 from .texts import describe_error
 
-_JUDGING = (
+_JUDGING_MODULES = (
     "json",
     "json.encoder",
     *(f"unittest{part}" for part in ("", ".case", ".suite", ".result")),
@@ -47,7 +47,7 @@ def judge_shared(host: Channel, source: str, entry_point: str | None, prelude: s
     cases: Cases | None = None
     try:
         guard = make_operand_guard(existing_classes())
-        find_change = make_tamper_check(sys.modules[name] for name in _to_watch())
+        find_change = make_tamper_check(sys.modules[name] for name in _watched_modules())
         module = candidate.load(source, prelude=prelude)
         trouble = find_change()
         if not trouble:
@@ -65,10 +65,10 @@ def judge_shared(host: Channel, source: str, entry_point: str | None, prelude: s
     host.send(["result", result])
 
 
-def _to_watch() -> list[str]:
+def _watched_modules() -> list[str]:
     package = __name__.removesuffix("judge.shared")
     judging = [name for name in sys.modules if name.startswith(package)]
-    return [*judging, *(name for name in _JUDGING if name in sys.modules)]
+    return [*judging, *(name for name in _JUDGING_MODULES if name in sys.modules)]
 
 
 def _run_tests(
@@ -104,15 +104,17 @@ def _fill_namespace(
     entry_point: str | None,
 ) -> None:
     """Define the names that the tests use, see :mod:`isolation_requirements`."""
-    programs = isolation_requirements.builtins_under_test(cases.nodes, uses) | {entry_point or ""}
-    librarys = library_names(cases.nodes, uses, programs)
-    names.update({name: value for name, value in librarys.items() if name not in names})
+    program_names = isolation_requirements.builtins_under_test(cases.nodes, uses) | {
+        entry_point or ""
+    }
+    library_objects = library_names(cases.nodes, uses, program_names)
+    names.update({name: value for name, value in library_objects.items() if name not in names})
     for name, value in program.items():
-        if name in programs or not (
+        if name in program_names or not (
             name in names or name.startswith("__") or isolation_requirements.is_builtin(name)
         ):
             names[name] = value
-    for name in uses.undefined - programs:
+    for name in uses.undefined - program_names:
         if (
             not isolation_requirements.is_builtin(name)
             and (known := isolation_requirements.standard_object(name, uses)) is not None

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..confine.plain_data import Extend, NotData, dumps
 
-MAX_KEPT = 1_000  # containers watched at a time
+MAX_WATCHED = 1_000  # containers watched at a time
 MAX_CHARS = 2_000_000  # of a watched container; a longer one is sent by value
 _KINDS = (list, dict, set, bytearray, deque, defaultdict, OrderedDict, Counter)
 
@@ -32,7 +32,7 @@ class SharedContainers:
     def __init__(self, side: int, extend: Extend):
         self._extend = extend
         self._next = side
-        self._kept: dict[int, _WatchedContainer] = {}
+        self._watched: dict[int, _WatchedContainer] = {}
         self._keys: dict[int, int] = {}
 
     def key(self, value: Any) -> int | None:
@@ -40,63 +40,65 @@ class SharedContainers:
         return self._keys.get(id(value))
 
     def watch(self, value: Any) -> int | None:
-        """Watch a container that is sent for the first time. Returns its key, or None."""
+        """Watch a container that is sent for the first time. Returns its new key, or None if it is not watched."""
         if type(value) not in _KINDS:
             return None
         key, self._next = self._next, self._next + 2
-        return key if self.keep(key, value) else None
+        return key if self.watch_as(key, value) else None
 
-    def keep(self, key: int, value: Any) -> bool:
-        """Watch a container under this key."""
-        if type(value) not in _KINDS or key in self._kept or len(self._kept) >= MAX_KEPT:
+    def watch_as(self, key: int, value: Any) -> bool:
+        """Watch a container under this key. Returns whether it can be watched."""
+        if type(value) not in _KINDS or key in self._watched or len(self._watched) >= MAX_WATCHED:
             return False
         text = dumps(value, self._extend)
         if len(text) > MAX_CHARS:
             return False
-        self._kept[key] = _WatchedContainer(value, text)
+        self._watched[key] = _WatchedContainer(value, text)
         self._keys[id(value)] = key
         return True
 
     def forget(self, key: int) -> None:
-        kept = self._kept.pop(key, None)
-        if kept is not None:
-            self._keys.pop(id(kept.container), None)
+        watched = self._watched.pop(key, None)
+        if watched is not None:
+            self._keys.pop(id(watched.container), None)
 
     def get(self, key: Any) -> Any:
         """The container of a key. Raises :class:`NotData` for an unknown key."""
-        if not isinstance(key, int) or key not in self._kept:
-            raise NotData("a container that nobody has sent")
-        return self._kept[key].container
+        if not isinstance(key, int) or key not in self._watched:
+            raise NotData("a container that was not sent")
+        return self._watched[key].container
 
     def take_changes(self) -> list[tuple[int, Any]]:
         """The containers that have changed since the last frame, with their keys."""
         changed = []
-        for key, kept in list(self._kept.items()):
+        for key, watched in list(self._watched.items()):
             try:
-                text = dumps(kept.container, self._extend)
+                text = dumps(watched.container, self._extend)
             except NotData:  # no longer plain data: the copies are independent from now on
                 self.forget(key)
                 continue
-            if text != kept.text:
-                kept.text = text
-                changed.append((key, kept.container))
+            if text != watched.text:
+                watched.text = text
+                changed.append((key, watched.container))
         return changed
 
     def forget_unused(self) -> list[int]:
         """Forget the containers that this side no longer references, and return their keys."""
         # two references remain: the attribute of the record and the argument of getrefcount
-        keys = [key for key, kept in self._kept.items() if sys.getrefcount(kept.container) <= 2]
+        keys = [
+            key for key, watched in self._watched.items() if sys.getrefcount(watched.container) <= 2
+        ]
         for key in keys:
             self.forget(key)
         return keys
 
     def apply_change(self, key: Any, new: Any) -> None:
         """Give a watched container the content that the other side sent."""
-        if key not in self._kept:
+        if key not in self._watched:
             return  # forgotten meanwhile
-        kept = self._kept[key]
-        _copy_into(kept.container, new)
-        kept.text = dumps(kept.container, self._extend)
+        watched = self._watched[key]
+        _copy_into(watched.container, new)
+        watched.text = dumps(watched.container, self._extend)
 
 
 def _copy_into(old: Any, new: Any) -> None:

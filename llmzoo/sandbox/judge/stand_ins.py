@@ -1,9 +1,9 @@
-"""Plain data in place of a value that is not, for asserts about literals.
+"""Plain data that replaces a value that is not plain data, for asserts about literals.
 
-The program's process makes the plain value, in one traversal, by what the test does first with the
-value of the call: ``list(f(3)) == [9]`` needs the elements, ``str(f(3)) == "9"`` the text. It is not
-told what the test expects. Decimals and fractions cross as the ratio of two integers, which no
-assert about literals can make slow.
+The program's process makes the plain value in one traversal. How depends on what the test does first with
+the value of the call: ``list(f(3)) == [9]`` needs the elements, ``str(f(3)) == "9"`` the text. The process does
+not learn what the test expects. Decimals and fractions are sent as the ratio of two integers, with which no
+assert about literals can be slow.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Values of the standard library that are sent as data: dates, decimals, ranges, arrays and others.
 
-The reader rebuilds them and compares them by its own code, so the program can lie with them no more
-than with an integer. Builtin types and exceptions are sent by name.
+The reader rebuilds them and compares them with its own code, so the program cannot influence the comparison.
+Builtin types and exceptions are sent by name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PLAIN_TYPES = {
         *(frozenset, object, range, *_EXCEPTIONS),
     )
 }
-# types whose instances are sent as data; a reference to an object is never one of these
+# types whose instances are sent as data; a proxy is never an instance of one of these
 VALUES = (
     *(int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, deque),
     *(datetime.date, datetime.time, datetime.timedelta, Decimal, Fraction, Number),
@@ -46,7 +46,7 @@ _WRITERS: dict[type, tuple[str, Callable[[Any], str]]] = {
 }
 
 
-def _path(text: str) -> Any:
+def _read_path(text: str) -> Any:
     from pathlib import Path  # most programs do not need this module
 
     return Path(text)
@@ -59,7 +59,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "decimal": Decimal,
     "fraction": Fraction,
     "bytearray": bytearray.fromhex,
-    "path": _path,
+    "path": _read_path,
 }
 _ARRAY_KINDS = "biufcU"  # numpy's booleans, numbers and text: never objects
 
@@ -114,7 +114,7 @@ def from_tag(tagged: list[Any], extend: Decode) -> Any:
         if tag == "number":
             return loads(parts[0])
         if tag == "array":
-            return _array(*parts)
+            return _array_from_parts(*parts)
     except NotData:
         raise
     except Exception as error:  # the parts come from a peer that may lie
@@ -132,7 +132,7 @@ def _array_to_tag(value: Any) -> list[Any] | None:
     return None
 
 
-def _array(dtype: Any, shape: Any, content: Any) -> Any:
+def _array_from_parts(dtype: Any, shape: Any, content: Any) -> Any:
     if "numpy" not in sys.modules:
         raise NotData("an array, where there is no numpy")
     numpy = sys.modules["numpy"]

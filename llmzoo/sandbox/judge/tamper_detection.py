@@ -1,7 +1,7 @@
 """Detects that a program has tampered with the interpreter in which it is judged.
 
-This makes it harder to fake a pass. A program that knows these checks can avoid them, so verdicts of
-one interpreter are marked as such.
+This makes it harder to fake a pass. A program that knows these checks can avoid them, so verdicts from
+a shared interpreter are marked as such.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ _EXPECTED = [True, False, False, False, False, False, True]
 
 def make_tamper_check(modules: Iterable[types.ModuleType]) -> Callable[[], str]:
     """Record the state of the interpreter. The returned function says what has changed, or ""."""
-    noted = {module: dict(_parts(module)) for module in (builtins, *modules)}
-    state = _state()
+    recorded = {module: dict(_members(module)) for module in (builtins, *modules)}
+    state = _interpreter_state()
 
     def find_change() -> str:
-        for module, parts in noted.items():
-            now = dict(_parts(module))
-            for name, value in parts.items():
+        for module, members in recorded.items():
+            now = dict(_members(module))
+            for name, value in members.items():
                 if now.get(name) is not value:
                     return f"{module.__name__}.{name} has been changed"
-        if vars(builtins).keys() - noted[builtins].keys() - {"_"}:
+        if vars(builtins).keys() - recorded[builtins].keys() - {"_"}:
             return "builtins have been added"
-        for name, value in _state().items():
+        for name, value in _interpreter_state().items():
             if value != state[name]:
                 return f"{name} has been changed"
         return ""
@@ -66,7 +66,7 @@ def run_controls() -> str:
     return ""
 
 
-def _parts(module: types.ModuleType) -> Iterable[tuple[str, Any]]:
+def _members(module: types.ModuleType) -> Iterable[tuple[str, Any]]:
     """Names and values in a module and in its classes and functions."""
     for name, value in list(vars(module).items()):
         yield name, value
@@ -76,17 +76,17 @@ def _parts(module: types.ModuleType) -> Iterable[tuple[str, Any]]:
         if isinstance(value, type):
             for inner, member in list(vars(value).items()):
                 yield f"{name}.{inner}", member
-                yield from _code(f"{name}.{inner}", member)
-        yield from _code(name, value)
+                yield from _function_code(f"{name}.{inner}", member)
+        yield from _function_code(name, value)
 
 
-def _code(name: str, value: Any) -> Iterable[tuple[str, Any]]:
+def _function_code(name: str, value: Any) -> Iterable[tuple[str, Any]]:
     if isinstance(value, types.FunctionType):
         yield f"{name}.__code__", value.__code__
         yield f"{name}.__defaults__", value.__defaults__
 
 
-def _state() -> dict[str, Any]:
+def _interpreter_state() -> dict[str, Any]:
     """Settings that change how the interpreter runs code."""
     tools = getattr(sys, "monitoring", None)  # from Python 3.12 on
     return {

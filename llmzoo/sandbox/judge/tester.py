@@ -1,7 +1,7 @@
-"""The process in which assert-based tests run, while the program runs in another.
+"""The process in which assert-based tests run, while the program runs in another process.
 
-The tests are trusted, but nothing that comes from the program is. No code of the program runs here, so
-this process reports what it observed. The host declares a pass if every case was reached and passed,
+The tests are trusted, and nothing that comes from the program is. No code of the program runs here, so the
+host can trust what this process reports. The host declares a pass if every case was reached and passed,
 at least one call was made to the program, and the program was alive at the end.
 """
 
@@ -73,7 +73,7 @@ def _run_tests(
     except (ChannelClosed, NotData):
         return "the program ended while it was loading"
     if loaded != ["loaded"]:
-        return _failure(loaded)
+        return _load_error(loaded)
     peer.channel.send(["judge"])
     module = ModuleType(MODULE)
     sys.modules[MODULE] = module
@@ -84,12 +84,12 @@ def _run_tests(
         _fill_namespace(names, peer, cases, uses, entry_point)
         if entry_point is not None and entry_point not in names:
             return f"the program defines no {entry_point!r}"
-        if cases.check is not None and not cases.checks_itself and entry_point is None:
+        if cases.check is not None and not cases.calls_check and entry_point is None:
             return "check(candidate) without an entry point"
         if "numpy" in sys.modules and ("np" in cases.text or "numpy" in cases.text):
             peer.array = guard_arrays()
         if "sleep" in cases.text:
-            _note_sleep(peer)
+            _count_sleep_as_change(peer)
         if ".seed(" in cases.text:
             _share_seeds(peer)
         trouble = run_cases(cases, names, names.get(entry_point or ""))
@@ -111,16 +111,16 @@ def _fill_namespace(
     entry_point: str | None,
 ) -> None:
     """Define the names that the tests use, see :mod:`isolation_requirements`."""
-    programs = isolation_requirements.builtins_under_test(cases.nodes, uses) | set(
+    program_names = isolation_requirements.builtins_under_test(cases.nodes, uses) | set(
         uses.imported.values()
     )
     if entry_point is not None:
-        programs.add(entry_point)
+        program_names.add(entry_point)
         names.pop(entry_point, None)
-    librarys = library_names(cases.nodes, uses, programs)
-    names.update({name: value for name, value in librarys.items() if name not in names})
-    wanted = set(programs)
-    for name in uses.undefined - programs:
+    library_objects = library_names(cases.nodes, uses, program_names)
+    names.update({name: value for name, value in library_objects.items() if name not in names})
+    wanted = set(program_names)
+    for name in uses.undefined - program_names:
         if name in names or isolation_requirements.is_builtin(name):
             continue
         if (known := isolation_requirements.standard_object(name, uses)) is not None:
@@ -131,7 +131,7 @@ def _fill_namespace(
     for name, value in values.items():
         if isinstance(value, RemoteClass):
             function = name == entry_point and cases.check is not None
-            type.__setattr__(value, "_remote_named", _like_a_class(name) and not function)
+            type.__setattr__(value, "_remote_has_class_name", _is_class_name(name) and not function)
     names.update(values)
     names.update({here: values[there] for here, there in uses.imported.items() if there in values})
     names.update({module: _Program(peer) for module in uses.modules})
@@ -150,16 +150,16 @@ class _Program:
         if name not in values:
             raise AttributeError(name)
         if isinstance(values[name], RemoteClass):
-            type.__setattr__(values[name], "_remote_named", _like_a_class(name))
+            type.__setattr__(values[name], "_remote_has_class_name", _is_class_name(name))
         return values[name]
 
 
-def _like_a_class(name: str) -> bool:
-    """Whether a name is written like a class's, so that tests expect it to make instances."""
+def _is_class_name(name: str) -> bool:
+    """Whether a name begins with a capital letter, so that tests expect a class."""
     return name.lstrip("_")[:1].isupper()
 
 
-def _failure(loaded: Any) -> str:
+def _load_error(loaded: Any) -> str:
     """Why the program did not load, if it says so in the right form."""
     parts = loaded[1:3] if isinstance(loaded, list) and loaded[:1] == ["failed"] else []
     if len(parts) != 2 or not all(type(part) is str for part in parts):
@@ -167,8 +167,8 @@ def _failure(loaded: Any) -> str:
     return ": ".join(part for part in parts if part)[:500]
 
 
-def _note_sleep(peer: TesterPeer) -> None:
-    """Objects of the program may change while the tests wait, as entries of a cache that expire."""
+def _count_sleep_as_change(peer: TesterPeer) -> None:
+    """Count a sleep as a change: objects may change meanwhile, such as a cache whose entries expire."""
     sleep = time.sleep
 
     def sleep_and_note(seconds: Any) -> None:

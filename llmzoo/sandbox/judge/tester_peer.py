@@ -13,7 +13,7 @@ from ..confine.plain_data import NotData, dumps
 from .capability_policy import CapabilityPolicy
 from .isolation_requirements import library_object
 from .methods import restrict
-from .mirror_classes import mirror, nearest
+from .mirror_classes import mirror, nearest_known_class
 from .operations import IN_PLACE
 from .peer import CALLABLE, LIBRARY, Peer, PeerGone, Reply
 from .proxies import (
@@ -54,10 +54,12 @@ class TesterPeer(Peer):
         super().__init__(channel, 0)
         self.expects_exit = expects_exit
         self.calls = 0
-        self.array: Callable[[Any], Any] = lambda value: value  # what an array is turned into here
+        self.array: Callable[[Any], Any] = lambda value: (
+            value
+        )  # applied to every array that is received
         self.dropped: list[int] = []
         self._proxies: weakref.WeakValueDictionary[int, Proxy] = weakref.WeakValueDictionary()
-        self._lasting: dict[int, Any] = {}  # classes and holders; holders allow no weak reference
+        self._permanent: dict[int, Any] = {}  # classes and holders; holders allow no weak reference
         self._capabilities = CapabilityPolicy(tests)
         self._raised: deque[BaseException] = deque(maxlen=16)
         self._failed_inside: AssertionError | None = None
@@ -90,7 +92,7 @@ class TesterPeer(Peer):
             raise TypeError(f"what the program gives cannot be judged: {reply.text[:300]}")
         if reply.word == "raised" and len(reply.operands) == 4:
             raise self._error(*reply.operands)
-        raise self._end("no answer in the form of one")
+        raise self._end("malformed answer")
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         self.calls += 1
@@ -102,7 +104,7 @@ class TesterPeer(Peer):
             raise AttributeError(name)
         return restrict(owner, name, self.result("get", owner, text=name))
 
-    def look(self, method: Any) -> Any:
+    def call_read_only(self, method: Any) -> Any:
         """Call a method, without arguments, that changes no object."""
         try:
             return self.call(method)
@@ -126,7 +128,7 @@ class TesterPeer(Peer):
 
     def perform(self, word: str, text: str, operands: list[Any], names: list[str]) -> Reply:
         try:
-            return Reply("value", [self._capabilities.serve(word, text, operands, names)])
+            return Reply("value", [self._capabilities.perform(word, text, operands, names)])
         except StopIteration:
             return Reply("stop")
         except BaseException as error:
@@ -141,7 +143,7 @@ class TesterPeer(Peer):
             return ["yours", value.handle]
         if is_remote(value):
             return ["yours", state_of(value).handle]
-        return self._capabilities.reference(value)
+        return self._capabilities.to_reference(value)
 
     def decode_object(self, tagged: list[Any]) -> Any:
         tag, *numbers = tagged
@@ -150,7 +152,7 @@ class TesterPeer(Peer):
         if tag not in ("yours", "object", "holder", "class"):
             raise LookupError(tag)
         if not all(type(number) is int for number in numbers):
-            raise NotData("a reference that is no number")
+            raise NotData("a reference that is not a number")
         if tag == "yours" and len(numbers) == 1:
             return self._capabilities.get_object(numbers[0])
         if tag == "object" and len(numbers) == 2:
@@ -172,14 +174,14 @@ class TesterPeer(Peer):
             if not isinstance(kind, RemoteClass) and issubclass(kind, Exception):
                 return kind.__new__(kind)  # a library class that is known here
             if not issubclass(kind, (Proxy, PeerError)):
-                raise NotData("an object of a class that has none")
+                raise NotData("an object of a class that cannot have one")
             proxy = kind.__new__(kind)
             object.__setattr__(proxy, "_remote", self._state(handle))
             self._proxies[handle] = proxy
         return proxy
 
     def _holder(self, handle: int, class_handle: int) -> Any:
-        if handle not in self._lasting:
+        if handle not in self._permanent:
             kind = self._class(class_handle)
             held = next((base for base in kind.__mro__ if base in _HELD), None)
             value = self.ask("data", _Handle(handle)).operands
@@ -187,16 +189,16 @@ class TesterPeer(Peer):
                 raise NotData("a holder of something else")
             made = kind.__new__(kind, value[0])
             made._remote = self._state(handle)
-            self._lasting[handle] = made
-        return self._lasting[handle]
+            self._permanent[handle] = made
+        return self._permanent[handle]
 
     def _class(self, handle: int) -> Any:
-        if handle not in self._lasting:
+        if handle not in self._permanent:
             made = mirror(self._state(handle), self.ask("describe", _Handle(handle)).operands)
-            self._lasting.setdefault(handle, made)
-        if not isinstance(self._lasting[handle], type):
+            self._permanent.setdefault(handle, made)
+        if not isinstance(self._permanent[handle], type):
             raise NotData("no class")
-        return self._lasting[handle]
+        return self._permanent[handle]
 
     def _state(self, handle: int) -> State:
         if handle in self.dropped:  # its last proxy was deleted, and now it is sent again
@@ -216,7 +218,7 @@ class TesterPeer(Peer):
             object.__setattr__(error, "args", args)
         else:
             known = isinstance(kind, type) and issubclass(kind, BaseException)
-            error = _exception(nearest(kind if known else Exception), args)
+            error = _exception(nearest_known_class(kind if known else Exception), args)
         self._raised.append(error)
         return error
 

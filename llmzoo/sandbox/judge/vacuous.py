@@ -1,4 +1,4 @@
-"""Changes tests so that a check which compared nothing is no pass.
+"""Changes tests so that a check that compared nothing does not pass.
 
 - ``assert all(...)`` and ``assert not any(...)`` need an element.
 - A test function, a method and a loop need to reach an assertion.
@@ -78,7 +78,7 @@ class Guards(ast.NodeTransformer):
         if name in ("assertTrue", "assertFalse") and node.args:
             node.args[0] = self._guard(node.args[0], name == "assertTrue")
         reached = ast.Tuple([self._reach(node).value, node], ast.Load())
-        return _at(node, ast.Subscript(reached, ast.Constant(1), ast.Load()))
+        return _place_at(node, ast.Subscript(reached, ast.Constant(1), ast.Load()))
 
     def _is_assertion(self, node: ast.AST) -> bool:
         if not isinstance(node, ast.Call):
@@ -89,7 +89,7 @@ class Guards(ast.NodeTransformer):
         return name.startswith("assert") and name not in self._helpers
 
     def _guard(self, node: ast.expr, holds: bool) -> ast.expr:
-        """A condition that must be ``holds``, which fails if it quantifies over nothing."""
+        """A condition that must evaluate to ``holds``, changed to fail if ``all`` or ``any`` gets no elements."""
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             node.operand = self._guard(node.operand, not holds)
         elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And if holds else ast.Or):
@@ -101,17 +101,17 @@ class Guards(ast.NodeTransformer):
                 node.left = self._guard(node.left, holds == right.value)
         elif isinstance(node, ast.Call) and _quantifies(node, holds):
             if node.args:
-                node.args[0] = self._ask("require_elements", node, node.args[0])
+                node.args[0] = self._call_recorder("require_elements", node, node.args[0])
             elif isinstance(node.func, ast.Attribute):
-                node.func.value = self._ask("require_elements", node, node.func.value)
+                node.func.value = self._call_recorder("require_elements", node, node.func.value)
         return node
 
     def _reach(self, near: ast.AST) -> ast.Expr:
-        return _at(near, ast.Expr(self._ask("reach", near)))
+        return _place_at(near, ast.Expr(self._call_recorder("reach", near)))
 
-    def _ask(self, method: str, near: ast.AST, *args: ast.expr) -> ast.expr:
+    def _call_recorder(self, method: str, near: ast.AST, *args: ast.expr) -> ast.expr:
         recorder = ast.Name(self._recorder, ast.Load())
-        return _at(near, ast.Call(ast.Attribute(recorder, method, ast.Load()), [*args], []))
+        return _place_at(near, ast.Call(ast.Attribute(recorder, method, ast.Load()), [*args], []))
 
 
 def _quantifies(node: ast.expr, holds: bool) -> bool:
@@ -137,7 +137,7 @@ class ToleranceNarrower(ast.NodeTransformer):
         size = sides[type(node.ops[0])]  # which of the operands is the distance
         narrow = _narrow(_expected_in_distance(operands[size]), _number(operands[1 - size]))
         if narrow is not None:
-            operands[1 - size] = _at(node, ast.Constant(narrow))
+            operands[1 - size] = _place_at(node, ast.Constant(narrow))
             node.left, node.comparators = operands[0], [operands[1]]
         return node
 
@@ -152,13 +152,13 @@ class ToleranceNarrower(ast.NodeTransformer):
             given = _number(keyword.value)
             narrow = _narrow(expected, given)
             if keyword.arg in ("abs_tol", "atol", "delta") and narrow is not None:
-                keyword.value = _at(node, ast.Constant(narrow))
+                keyword.value = _place_at(node, ast.Constant(narrow))
             elif keyword.arg in ("rel_tol", "rtol") and given is not None and given >= 1:
-                keyword.value = _at(node, ast.Constant(0.5))
+                keyword.value = _place_at(node, ast.Constant(0.5))
             elif keyword.arg == "places" and given is not None:
                 narrow = _narrow(expected, 0.5 * 10.0 ** -min(given, 300))
                 if narrow is not None:
-                    keyword.arg, keyword.value = "delta", _at(node, ast.Constant(narrow))
+                    keyword.arg, keyword.value = "delta", _place_at(node, ast.Constant(narrow))
         return node
 
 
@@ -177,7 +177,7 @@ def _expected_in_distance(node: ast.expr) -> float | None:
 
 
 def _narrow(expected: float | None, tolerance: float | None) -> float | None:
-    """Half of what is expected, if the tolerance lets zero pass for it, else None."""
+    """Half of the expected number, if the tolerance lets zero pass for it, else None."""
     if expected is None or tolerance is None or not NOISE < expected <= tolerance:
         return None
     return expected / 2
@@ -191,6 +191,6 @@ def _number(node: ast.expr) -> float | None:
     return value if isinstance(value, (int, float)) else None
 
 
-def _at(near: ast.AST, node: Any) -> Any:
-    """A new node, and those in it that have no place, at the place of another."""
+def _place_at(near: ast.AST, node: Any) -> Any:
+    """A new node with the line numbers of another one, also for the nodes inside it."""
     return ast.fix_missing_locations(ast.copy_location(node, near))

@@ -21,7 +21,7 @@ from llmzoo.sandbox.judge.stand_ins import from_ratio
 from llmzoo.sandbox.limits import Limits
 from llmzoo.sandbox.results import CaseResult, Checker, Isolation, Verdict
 
-SHOWN = 400  # characters of a value or a message in a verdict
+MAX_SHOWN = 400  # characters of a value or a message in a verdict
 _MAX_TIMEOUTS = 2  # timeouts of one program after which the remaining cases are not run
 _NOT_REACHED = "not reached"
 _FITS_A_PIPE = 1 << 15  # bytes
@@ -47,10 +47,10 @@ class CallCase:
 def judge_calls(
     worker: Worker, code: str, cases: Sequence[tuple[str, Sequence[Any], Any]], limits: Limits
 ) -> Verdict:
-    """Judge by (function, arguments, expected value) each; floats may differ by a tolerance."""
+    """Judge by calls. Each case is (function, arguments, expected value); floats may differ by a tolerance."""
     calls = [
         CallCase(
-            f"{name}({', '.join(_short_repr(a) for a in args)})"[:SHOWN],
+            f"{name}({', '.join(_short_repr(a) for a in args)})"[:MAX_SHOWN],
             name,
             tuple(args),
             partial(values_equal, expected),
@@ -67,7 +67,7 @@ def judge_stdio(
     compare: str | Checker,
     limits: Limits,
 ) -> Verdict:
-    """Judge by (standard input, expected output) each, with a new run of the program for each."""
+    """Judge by printed output. Each case is (standard input, expected output), and a new run of the program."""
 
     def is_right(stdin: str, expected: str, output: str) -> bool:
         if isinstance(compare, str):
@@ -89,7 +89,7 @@ def judge_stdio(
         statuses.append(status)
         error = "" if status == "passed" else _error_text(status, outcome.stderr)
         results.append(
-            CaseResult(passed=status == "passed", got=outcome.stdout[:SHOWN], error=error)
+            CaseResult(passed=status == "passed", got=outcome.stdout[:MAX_SHOWN], error=error)
         )
     first_bad = next((s for s in statuses if s != "passed"), "passed")
     return make_verdict(worker, started, first_bad, results, "data")
@@ -112,7 +112,7 @@ def judge_call_cases(
         except TimeoutError as error:
             raise WorkerBroken("the program's process does not answer") from error
         if calls and len(results) == len(calls):
-            job.leave()
+            job.dismiss()
             status = status_of_errors([r.error for r in results])
         else:  # the program has ended, or ends because its channel closes
             status = run_status(job.hang_up(), limits)
@@ -123,7 +123,7 @@ def judge_call_cases(
         CaseResult(passed=False, name=call.name, error=failure or _NOT_REACHED)
         for call in calls[len(results) :]
     ]
-    return make_verdict(worker, started, status, results, "data", failure or stderr[-SHOWN:])
+    return make_verdict(worker, started, status, results, "data", failure or stderr[-MAX_SHOWN:])
 
 
 def _exchange(job: Job, calls: Sequence[CallCase], results: list[CaseResult]) -> str:
@@ -135,7 +135,9 @@ def _exchange(job: Job, calls: Sequence[CallCase], results: list[CaseResult]) ->
     # calls that fit into the pipe are sent at once, since sending them cannot block
     at_once = sum(map(len, questions)) <= _FITS_A_PIPE
     if at_once:
-        with suppress(ChannelClosed):  # it may have said why it ended before it was asked anything
+        with suppress(
+            ChannelClosed
+        ):  # the program may have ended early; the reason is received below
             job.channel.send_frames(b"".join(questions))
     loaded = job.channel.receive()
     if loaded != ["loaded"]:
@@ -159,18 +161,20 @@ def _result(call: CallCase, answer: Any) -> CaseResult:
     elif kind == "unsendable":
         error = f"not plain data: {_text(answer)}"
     else:
-        error = "no answer in the form of one"
+        error = "malformed answer"
     return CaseResult(passed=False, name=call.name, error=error)
 
 
 def _text(answer: Any) -> str:
     parts = answer[1:] if isinstance(answer, list) else [answer]
-    return legible(": ".join(p if isinstance(p, str) else _short_repr(p) for p in parts))
+    return escape_and_truncate(
+        ": ".join(p if isinstance(p, str) else _short_repr(p) for p in parts)
+    )
 
 
-def legible(text: str) -> str:
-    """The beginning of a text; characters that no file can hold (lone surrogates) are escaped."""
-    return text[:SHOWN].encode("utf-8", "backslashreplace").decode("utf-8")
+def escape_and_truncate(text: str) -> str:
+    """The beginning of a text, with lone surrogates escaped, which UTF-8 cannot encode."""
+    return text[:MAX_SHOWN].encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _short_repr(value: Any) -> str:
@@ -178,12 +182,12 @@ def _short_repr(value: Any) -> str:
         text = repr(value)
     except ValueError:  # an integer too long to print
         return "an integer of thousands of digits"
-    return text if len(text) <= SHOWN else text[:SHOWN] + "..."
+    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "..."
 
 
 def _error_text(status: str, stderr: str) -> str:
     last = stderr.strip().rpartition("\n")[2]
-    return {"failed": "wrong output", "error": last or "error"}.get(status, status)[:SHOWN]
+    return {"failed": "wrong output", "error": last or "error"}.get(status, status)[:MAX_SHOWN]
 
 
 def status_of_errors(errors: Sequence[str]) -> str:

@@ -284,7 +284,7 @@ def adapters(checkpointing=False):
 def check_joint(policies, agents, formula=FORMULAS["sigmoid"], **options):
     """The gradients that the policies are given, and those of brute force."""
     engine = an_engine(MADPO, policies, agents, beta=BETA, **options)
-    references = dict(engine.updater.players())
+    references = dict(engine.updater.rollout_policies())
     metrics, result = gradients(engine, A, B, A2, B2)
     loss = brute_force(agents, references, JOINT, formula)
     loss.backward()
@@ -344,7 +344,7 @@ def test_three_agents_of_which_two_share_weights():
     agents = {"a_0": shared, "b_1": own, "c_2": shared, "d_3": ScriptedPolicy(lambda r: "")}
     third = group([(50, END), (51, END), (52, 53)], (1.0, 0.0, 0.5), agent="c_2", prompt=(3, 4))
     engine = an_engine(MADPO, policies, agents, beta=BETA)
-    references = dict(engine.updater.players())
+    references = dict(engine.updater.rollout_policies())
     _, result = gradients(engine, A, B, third)
     joint = [(pair_of(A, 0, 1), pair_of(B, 0, 1), pair_of(third, 0, 1))]
     brute_force(agents, references, joint).backward()

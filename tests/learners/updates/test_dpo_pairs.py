@@ -415,7 +415,7 @@ def test_a_cross_gives_each_answer_its_mean_over_the_others():
         {"a_0": player, "b_1": player},
         total_steps=1,
     )
-    engine.updater.players = lambda: {"a_0": Writer(), "b_1": Writer()}
+    engine.updater.rollout_policies = lambda: {"a_0": Writer(), "b_1": Writer()}
     batch = engine.collect(Matcher, [0])
     assert [g.returns for g in batch.groups] == [(0.0, 2.0, 4.0)] * 2
     assert engine.update(batch, seed=0)["pairs"] == 2

@@ -125,7 +125,7 @@ def test_answers_come_from_the_reference_and_are_compared_with_it(arranged):
     engine = an_engine(DPO, arranged(), rounds=1)
     iterate(engine, 0)
     batch = play(engine, 1)
-    players = engine.updater.players()
+    players = engine.updater.rollout_policies()
     for group in batch.groups:
         noted = [x for c in group.completions for x in c.logprobs]
         its = players[group.agent].likelihood([group])
@@ -160,8 +160,8 @@ def test_what_the_reference_samples_counts_as_the_policys():
 def test_other_agents_are_played_by_who_sits_there():
     player, other = a_player(), ScriptedPolicy(lambda r: "p")
     engine = an_engine(MADPO, ({"policy": player}, {"writer_0": player, "writer_1": other}))
-    assert engine.updater.players()["writer_1"] is other
-    assert engine.updater.players()["writer_0"] is not player
+    assert engine.updater.rollout_policies()["writer_1"] is other
+    assert engine.updater.rollout_policies()["writer_0"] is not player
     metrics = iterate(engine, 0)
     assert metrics["pairs"] > 0
 

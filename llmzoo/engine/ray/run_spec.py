@@ -1,4 +1,4 @@
-"""What every worker is told about a run: names and numbers, from which it makes its own objects."""
+"""The settings of a run that every worker gets, and from which it builds its own objects."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from llmzoo.policies.transformers import TransformersPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """A run in names and numbers. Paths are relative to ``folder`` on machines that have it.
+class RunSpec:
+    """A run as JSON values. Relative paths start at ``folder``, on machines that have this folder.
 
     ``policy_loader``: the function that loads the policies, as ``"module:function"``.
     """
@@ -45,9 +45,9 @@ class Plan:
         return json.dumps(asdict(self))
 
     @staticmethod
-    def from_json(text: str) -> Plan:
+    def from_json(text: str) -> RunSpec:
         values = json.loads(text)
-        return Plan(**{**values, "settings": AgentSettings.from_json(values["settings"])})
+        return RunSpec(**{**values, "settings": AgentSettings.from_json(values["settings"])})
 
     def make_learner(self) -> Learner:
         return build_learner(self.learner, self.learner_args, self.settings.agent_args)
@@ -58,7 +58,10 @@ class Plan:
     def load_policies(
         self, only: str | None = None
     ) -> tuple[dict[str, Policy], dict[str, TransformersPolicy]]:
-        """The policy of every agent, and those that learn; ``only``: see ``runs.policy_loading.load_policies``."""
+        """The policy of every agent, and the learning policies by name.
+
+        ``only``: see ``runs.policy_loading.load_policies``.
+        """
         load = registry.load_object(self.policy_loader)
         policies: tuple[dict[str, Policy], dict[str, TransformersPolicy]] = load(
             self.agents, self.settings, only=only
@@ -66,10 +69,10 @@ class Plan:
         return policies
 
 
-def set_up_worker(plan: Plan, *, gpus: float, threads: int) -> None:
-    """Set up a worker's process: its folder, its threads, and no GPU unless it was given one."""
-    if os.path.isdir(plan.folder):
-        os.chdir(plan.folder)
+def set_up_worker(run_spec: RunSpec, *, gpus: float, threads: int) -> None:
+    """Set up a worker's process: its folder and threads. A worker without GPUs sees none."""
+    if os.path.isdir(run_spec.folder):
+        os.chdir(run_spec.folder)
     torch.set_num_threads(threads)
     if not gpus:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -77,5 +80,5 @@ def set_up_worker(plan: Plan, *, gpus: float, threads: int) -> None:
 
 
 def worker_threads(cpus: float) -> int:
-    """The number of threads of a worker: this process's where OMP_NUM_THREADS is set, or its CPUs."""
+    """A worker's number of threads: that of this process if OMP_NUM_THREADS is set, or its number of CPUs."""
     return torch.get_num_threads() if "OMP_NUM_THREADS" in os.environ else max(1, int(cpus))

@@ -31,6 +31,11 @@ def matches_an_agent(key: str, agents: Iterable[str]) -> bool:
     return any(fnmatchcase(agent, key) for agent in agents)
 
 
+def matches_a_key(agent: str, keys: Iterable[str]) -> bool:
+    """Whether an agent is one of ``keys``, or matches a pattern among them."""
+    return any(fnmatchcase(agent, key) for key in keys)
+
+
 def check_agent_keys(keys: Iterable[str], agents: Collection[str]) -> None:
     """Raise :class:`UnknownNameError` for the first of ``keys`` that matches none of ``agents``."""
     for key in keys:

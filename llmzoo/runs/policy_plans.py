@@ -11,7 +11,14 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from llmzoo.endpoints import ENDPOINT_PREFIX
 from llmzoo.errors import ConfigError
-from llmzoo.names import NAME_RULE, check_agent_keys, check_names, is_name, value_for_agent
+from llmzoo.names import (
+    NAME_RULE,
+    check_agent_keys,
+    check_names,
+    is_name,
+    matches_a_key,
+    value_for_agent,
+)
 from llmzoo.policies import SCRIPTED
 from llmzoo.policies.agent_settings import AgentSettings, Arrangement
 from llmzoo.policies.settings import Chat, Sampling
@@ -186,22 +193,26 @@ def _policy_names(
             f"{', '.join(agents)}; got {arrangement!r}"
         )
     check_agent_keys(arrangement, agents)
-    names = {agent: value_for_agent(arrangement, agent, "") for agent in agents}
+    names = {
+        agent: value_for_agent(arrangement, agent, "")
+        for agent in agents
+        if matches_a_key(agent, arrangement)
+    }
     for agent, name in names.items():
         if name in agents and names[name] != name:
             raise ConfigError(
                 f"policies: the model {name!r} has the name of an agent that it does not play: rename the model"
             )
-        if name and configs[agent].policy is not None:
+        if configs[agent].policy is not None:
             raise ConfigError(
                 f"agent {agent!r} has both a model in policies and a policy in agent_args: leave one out"
             )
-    missing = [a for a in agents if not names[a] and configs[a].policy is None]
+    missing = [a for a in agents if a not in names and configs[a].policy is None]
     if missing:
         raise ConfigError(
             f"policies has no model for {', '.join(missing)}: name one, or set policy in agent_args"
         )
-    return {agent: name for agent, name in names.items() if name}
+    return names
 
 
 def _model_configs(

@@ -199,7 +199,7 @@ def _policy_names(
         if matches_a_key(agent, arrangement)
     }
     for agent, name in names.items():
-        if name in agents and names[name] != name:
+        if name in agents and names.get(name) != name:
             raise ConfigError(
                 f"policies: the model {name!r} has the name of an agent that it does not play: rename the model"
             )

@@ -48,9 +48,7 @@ So a voter who counts facts is right in this share of 500 tasks, with four place
 | all facts | 100% |
 
 A voter without talk who knows how tasks are made, and so never votes for the leader, is right in one of
-`candidates - 1` tasks: 33%. In groups of people, and of language models, the shared facts dominate the talk
-([HiddenBench](https://arxiv.org/abs/2505.11556) reports 30% with information divided and 81% for one agent with all of
-it). Those numbers are for other tasks and cannot be compared with ours.
+`candidates - 1` tasks: 33%. In groups of people and of language models, what all know dominates the talk.
 
 **Controls.** `rounds=0`: no talk. `facts="shared"`: all members read the shared facts only. `facts="all"`: each member
 reads all facts. `num_agents=1`: one agent with all facts of the default group of four. `facts="shared"` measures what
@@ -67,10 +65,12 @@ message (40; 5 to 100), `facts` ("split", "shared", "all"), `prompt` ("full" or 
 
 **The scripted expert** uses nothing but what its prompt shows. It reports its facts against the place that leads in
 its own view and for the other places, in compact form (`Birch +light -roof`), and adds what it heard before it votes. The noisy
-expert reports, one time in four, what speaks for its leader instead, and votes for it one time in four.
+expert reports, one time in four, what speaks for its leader instead; one time in four it votes for the place that its own
+facts favour most after the one that it should choose.
 
-Source: the hidden profile of Stasser and Titus, "Pooling of unshared information in group decision making", 1985. The
-facts and the texts are ours.
+Source: the hidden profile of Stasser and Titus, "Pooling of unshared information in group decision making", 1985; for
+groups of language models HiddenBench, 2025 ([arXiv 2505.11556](https://arxiv.org/abs/2505.11556)). Facts and texts are
+ours, and the results of tasks of others cannot be compared with results here.
 
 **Version history.** v0: first version.
 """
@@ -247,9 +247,9 @@ class HiddenProfile(TextEnv[ProfileState]):
         return self._play(agent, players.report, players.choose_place)
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
-        """The expert's action; one time in four, that of a member who holds on to its first choice."""
+        """The expert's action; one time in four, that of a member who holds on to what it knew before."""
         if rng.random() < players.SLOPPY:
-            return self._play(agent, players.defend, players.choose_without_talk)
+            return self._play(agent, players.defend, players.hold_on)
         return self.expert(agent)
 
     def _play(self, agent: str, speak: players.Speak, choose: players.Choose) -> str:

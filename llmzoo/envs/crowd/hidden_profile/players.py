@@ -17,7 +17,7 @@ def report(names: FactNames, known: Sequence[Fact], heard: Sequence[str], words:
 
     Only such facts can change a vote. Without any left, the member says whom it will vote for.
     """
-    leader = choose_without_talk(names, known, heard)
+    leader = _first_best(known, names)
     said = _read_all(names, heard)
     new = [fact for fact in known if fact.good == (fact.place != leader) and fact not in said]
     return (
@@ -27,7 +27,7 @@ def report(names: FactNames, known: Sequence[Fact], heard: Sequence[str], words:
 
 def defend(names: FactNames, known: Sequence[Fact], heard: Sequence[str], words: int) -> str:
     """What speaks for the place that leads in the member's own view: most often, what all know."""
-    leader = choose_without_talk(names, known, heard)
+    leader = _first_best(known, names)
     return _fit(names, [fact for fact in known if fact.place == leader and fact.good], words)
 
 
@@ -36,9 +36,11 @@ def choose_place(names: FactNames, known: Sequence[Fact], heard: Sequence[str]) 
     return _first_best({*known, *_read_all(names, heard)}, names)
 
 
-def choose_without_talk(names: FactNames, known: Sequence[Fact], heard: Sequence[str]) -> int:
-    """The best place by the member's own facts."""
-    return _first_best(known, names)
+def hold_on(names: FactNames, known: Sequence[Fact], heard: Sequence[str]) -> int:
+    """The place that the member's own facts favour, but not the one that :func:`choose_place` names."""
+    scores = score_places(known, len(names.places))
+    scores[choose_place(names, known, heard)] = min(scores) - 1
+    return scores.index(max(scores))
 
 
 def _first_best(facts: Iterable[Fact], names: FactNames) -> int:

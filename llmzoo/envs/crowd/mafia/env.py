@@ -32,15 +32,18 @@ the name alone. An answer that names nobody who may be named, or several, counts
 
 | part | worth |
 |---|---|
-| game | at the end: 1 for the side that wins, -1 for the other, to each player who is there |
-| game | to a player who leaves before the end: 2p - 1, where p is the chance of its side from there on if all play at random |
-| malformed | -0.1 for a message that is empty or longer than 20,000 characters, and for an answer that names nobody |
+| game | after each night and each vote, to all who were there: the change of what the position is worth to their side |
+| malformed | -0.1 for a message that is empty or longer than 20,000 characters, and for an answer that names nobody who may be named |
 
-A player who is killed or removed leaves the episode, so it is paid at once. What its side's position is worth is exact
-(`village_win_probability` computes it by dynamic programming). The chance is after its departure, so that being killed
-costs a villager something. At each moment the value of one side is minus that of the other: the game is zero-sum between the
-sides, not between single players, whose sides differ in size. A player of a side that is going to lose for want of skill loses
-less if it leaves early; a claim about play needs the outcome of the game, not only the returns of single players.
+A position is worth 2p - 1 to a side whose chance to win is p if all play at random from there on: 1 when it has won, -1 when
+it has lost. The start and a draw are worth 0. So whoever stays to the end earns 1, -1 or 0 in all, and the
+changes on the way are potential-based: they favour no other play. Whoever is killed or removed leaves the episode
+and has earned what the position without it is worth to its side, since nothing can be paid to an agent that has left. The
+chances are exact (`village_win_probability` computes them by dynamic programming).
+
+At each moment the worth of a position to one side is minus that to the other: the game is zero-sum between the
+sides, though not over single agents, because sides differ in size. An agent of a side that is going to lose earns more if
+it leaves early, so judge play by the outcome of games and not by the returns of single agents.
 
 At the end `infos[agent]["outcomes"]` says for each agent whether its side has `won`, `drawn` or `lost`, also of those
 that left before. `metadata["sides"]` lists the agents of both sides.
@@ -49,9 +52,9 @@ that left before. `metadata["sides"]` lists the agents of both sides.
 
 | | 5 players | 6 | 7 | 8 |
 |---|---|---|---|---|
-| 1 mafia | 25.0% | 35.0% | 36.4% | 40.6% |
-| 2 mafia | | 6.6% | 7.6% | 11.4% |
-| 3 mafia | | | | 1.5% |
+| 1 mafia | 17.8% | 23.5% | 27.4% | 30.5% |
+| 2 mafia | | 2.3% | 4.0% | 6.0% |
+| 3 mafia | | | | 0.4% |
 
 **Leagues and opponents.** `llmzoo eval league` needs environments of two agents and refuses this one; compare policies
 by giving each side its own in `evaluate`, as in `{"mafia_0": "expert", "*": "noisy_expert"}`. `opponents`
@@ -70,7 +73,7 @@ one agent, because the game is one of hidden roles; as a control, give all agent
 all assignments of roles that agree with what is known and was claimed, and votes for the most likely mafia, the first by
 alphabet if several are; so it never votes against public evidence. The detective checks the most suspicious player and
 reports a mafia as soon as it has found one. The mafia kills whoever claims to be the detective, claims nothing,
-and votes like a villager, but not for its own. A noisy expert makes half of its choices at random.
+and votes like a villager, but not for its own. A noisy expert makes three choices in four at random.
 
 Source: the game of Mafia (D. Davidoff, 1986). The texts are ours.
 
@@ -103,7 +106,7 @@ from llmzoo.envs.turn_game import TurnGame
 
 MALFORMED = -0.1
 PHASES = (NIGHT, TALK, VOTE)
-SLOPPY = 0.5  # how often a noisy expert chooses at random
+SLOPPY = 0.75  # how often a noisy expert chooses at random
 
 
 def side_of(agent: str) -> str:
@@ -178,13 +181,29 @@ class Mafia(TurnGame[MafiaState]):
             after = (game.end_night if state.phase == NIGHT else game.end_vote)(state, choices)
             misread = list(errors)
         after = replace(after, errors=errors)
-        left = [agent for agent in state.alive if agent not in after.alive]
         local = {agent: {"malformed": MALFORMED} for agent in misread}
-        for agent in state.alive if after.winner else left:
-            local[agent] = {**local.get(agent, {}), "game": _worth(after, agent)}
+        for agent in state.alive if state.phase != TALK else ():
+            change = self._worth(after, agent) - self._worth(state, agent)
+            local[agent] = {**local.get(agent, {}), "game": change}
         if after.winner:
             return after, Outcome(local=local, errors=errors, done=True)
+        left = [agent for agent in state.alive if agent not in after.alive]
         return after, Outcome(local=local, errors=errors, left=left)
+
+    def _worth(self, state: MafiaState, agent: str) -> float:
+        """From -1 to 1: what a position is worth to the side of ``agent`` if all play at random from there on.
+
+        0 at the start and after a draw, so that an agent that stays to the end earns 1, 0 or -1 in all.
+        """
+        if not state.days or self._is_drawn(state):
+            return 0.0
+        phase = NIGHT if state.phase == NIGHT else VOTE
+        worth = 2 * village_win_probability(*state.counts, phase) - 1
+        return worth if side_of(agent) == VILLAGE else -worth
+
+    def _is_drawn(self, state: MafiaState) -> bool:
+        over = state.phase == NIGHT and len(state.days) == self.days
+        return over and state.winner is None
 
     def _read_choices(
         self, state: MafiaState, actions: Mapping[str, str]
@@ -222,8 +241,7 @@ class Mafia(TurnGame[MafiaState]):
             agent=agent,
             names=self.names(state),
             words=self.words,
-            over=state.winner is not None
-            or (state.phase == NIGHT and len(state.days) == self.days),
+            over=state.winner is not None or self._is_drawn(state),
         )
         return prompts.write_prompt(view, terse=self.prompt_style == "terse")
 
@@ -246,7 +264,7 @@ class Mafia(TurnGame[MafiaState]):
         return self._format_choice(players.choose(state, agent, claims))
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
-        """The expert's action, or in half of the decisions a random one."""
+        """The expert's action, or three times in four a random one."""
         return self.random_move(agent, rng) if rng.random() < SLOPPY else self.expert(agent)
 
     def random_move(self, agent: str, rng: random.Random) -> str:
@@ -258,13 +276,6 @@ class Mafia(TurnGame[MafiaState]):
     def _format_choice(self, agent: str) -> str:
         name = {**self.names(self.episode), NOBODY: NOBODY}[agent]
         return name if self.prompt_style == "terse" else f"Answer: {name}"
-
-
-def _worth(state: MafiaState, agent: str) -> float:
-    """From -1 to 1: what the position is worth to the side of ``agent`` if all play at random from there on."""
-    phase = NIGHT if state.phase == NIGHT else VOTE
-    worth = 2 * village_win_probability(*state.counts, phase) - 1
-    return worth if side_of(agent) == VILLAGE else -worth
 
 
 raw_env = Mafia

@@ -108,7 +108,9 @@ def test_every_task_is_a_hidden_profile(members, candidates):
         facts = [*task.shared, *(f for held in task.private for f in held)]
         assert len({fact[:2] for fact in facts}) == len(facts)  # no fact twice, and none denied
         assert all(task.private)
-        totals = [sum(1 if f.good else -1 for f in facts if f.place == p) for p in range(candidates)]
+        totals = [
+            sum(1 if f.good else -1 for f in facts if f.place == p) for p in range(candidates)
+        ]
         others = [total for place, total in enumerate(totals) if place != task.right]
         assert totals[task.right] >= max(others) + 2
         leaders = {find_best(task.shared, candidates)}

@@ -42,7 +42,10 @@ def _write_full(view: ProfileView) -> str:
     alone = len(view.agents) == 1
     lines = [f"You are {view.agent}. {_explain(view, alone)}", "", "The facts that you know:"]
     for place, name in enumerate(view.places):
-        lines += [f"About {name}:", *(_describe(fact) for fact in view.facts if fact.place == place)]
+        lines += [
+            f"About {name}:",
+            *(_describe(fact) for fact in view.facts if fact.place == place),
+        ]
     for number, messages in enumerate(view.messages, 1):
         lines += ["", f"Said in round {number}:"]
         lines += [f"{agent}: {text or '(nothing)'}" for agent, text in messages.items()]

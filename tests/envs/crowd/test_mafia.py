@@ -223,16 +223,20 @@ def test_chance_decides_if_the_mafia_disagrees():
     assert game.find_most_named(["b", "a", "b", None, "a", "c"]) == ["a", "b"]
 
 
-def test_a_draw():
+def test_a_game_without_a_decision_is_lost_by_both_sides():
     env = made(days=1)
     act(env, "", "Ada")
     act(env, *"abcde")
-    _, gone = act(env, *["nobody"] * 5)
+    rewards, gone = act(env, *["nobody"] * 5)
     assert env.agents == []
+    worth = 2 * village_win_probability(1, 4, VOTE) - 1
+    others = dict.fromkeys(FIVE[1:], pytest.approx(-1 - worth))
+    assert rewards == {"mafia_0": pytest.approx(-1 + worth), **others}
     for _, info in gone.values():
-        assert (info["success"], info["outcomes"]["mafia_0"]) == (False, "drawn")
+        assert (info["success"], set(info["outcomes"].values())) == (False, {"lost"})
     (episode,) = play_episodes(lambda: llmzoo.make("mafia_v0", days=1), silent(), [0])
-    assert episode.totals == pytest.approx({a: -0.3 if a[0] in "md" else -0.2 for a in SIX})
+    # three texts of the mafia and the detective, two of the villagers
+    assert episode.totals == pytest.approx({a: -1.3 if a[0] in "md" else -1.2 for a in SIX})
 
 
 def silent():
@@ -460,9 +464,9 @@ def test_trees_play_it_with_the_players_that_are_left(tree, agents):
 
 def test_a_league_refuses_it_and_opponents_know_its_sides(tmp_path):
     with pytest.raises(ConfigError, match="two agents"):
-        league("mafia_v0", {"a": "expert", "b": "random"}, deals=1, out=tmp_path)
+        league("mafia_v0", {"a": "expert", "b": "random"}, deals=2, out=tmp_path)
     env = llmzoo.make("mafia_v0")
-    mafia, village = env.metadata["sides"]
+    _, village = env.metadata["sides"]
     assert trains_opponents(FitConfig(), env, env.possible_agents)
     assert not trains_opponents(FitConfig(), env, village)
 

@@ -26,7 +26,7 @@ shown.
 the name alone. An answer that names nobody who may be named, or several, counts as no choice.
 
 **The end.** The village wins when no mafia is left, and the mafia when it is at least as many as the others. After
-`days` days the game is a draw, and truncated.
+`days` days without a decision the game is truncated, and both sides have lost.
 
 **Rewards**
 
@@ -36,17 +36,18 @@ the name alone. An answer that names nobody who may be named, or several, counts
 | malformed | -0.1 for a message that is empty or longer than 20,000 characters, and for an answer that names nobody who may be named |
 
 A position is worth 2p - 1 to a side whose chance to win is p if all play at random from there on: 1 when it has won, -1 when
-it has lost. The start and a draw are worth 0. So whoever stays to the end earns 1, -1 or 0 in all, and the
-changes on the way are potential-based: they favour no other play. Whoever is killed or removed leaves the episode
+it has lost. The start is worth 0. So whoever stays to the end earns 1 or -1 in all, and the changes on the way are
+potential-based: they favour no other play. Whoever is killed or removed leaves the episode
 and has earned what the position without it is worth to its side, since nothing can be paid to an agent that has left. The
 chances are exact (`village_win_probability` computes them by dynamic programming).
 
 At each moment the worth of a position to one side is minus that to the other: the game is zero-sum between the
-sides, though not over single agents, because sides differ in size. An agent of a side that is going to lose earns more if
+sides, though not over single agents, because sides differ in size. Only a game without a decision is lost by both, so that
+nobody gains by idling. An agent of a side that is going to lose earns more if
 it leaves early, so judge play by the outcome of games and not by the returns of single agents.
 
-At the end `infos[agent]["outcomes"]` says for each agent whether its side has `won`, `drawn` or `lost`, also of those
-that left before. `metadata["sides"]` lists the agents of both sides.
+At the end `infos[agent]["outcomes"]` says for each agent whether its side has `won` or `lost`, also of those that left
+before. `metadata["sides"]` lists the agents of both sides.
 
 **Random play.** The chance that the village wins if all choices are random (a test plays them):
 
@@ -193,15 +194,17 @@ class Mafia(TurnGame[MafiaState]):
     def _worth(self, state: MafiaState, agent: str) -> float:
         """From -1 to 1: what a position is worth to the side of ``agent`` if all play at random from there on.
 
-        0 at the start and after a draw, so that an agent that stays to the end earns 1, 0 or -1 in all.
+        0 at the start, so that an agent that stays to the end earns 1 or -1 in all.
         """
-        if not state.days or self._is_drawn(state):
+        if not state.days:
             return 0.0
+        if self._is_undecided(state):
+            return -1.0
         phase = NIGHT if state.phase == NIGHT else VOTE
         worth = 2 * village_win_probability(*state.counts, phase) - 1
         return worth if side_of(agent) == VILLAGE else -worth
 
-    def _is_drawn(self, state: MafiaState) -> bool:
+    def _is_undecided(self, state: MafiaState) -> bool:
         over = state.phase == NIGHT and len(state.days) == self.days
         return over and state.winner is None
 
@@ -229,8 +232,7 @@ class Mafia(TurnGame[MafiaState]):
         winner = self.episode.winner
         won = winner == side_of(agent)
         outcomes = {
-            other: "drawn" if winner is None else "won" if winner == side_of(other) else "lost"
-            for other in self.possible_agents
+            other: "won" if winner == side_of(other) else "lost" for other in self.possible_agents
         }
         over = winner is not None or self.turn >= self.max_turns
         return {"success": won, "won": won, **({"outcomes": outcomes} if over else {})}
@@ -241,7 +243,7 @@ class Mafia(TurnGame[MafiaState]):
             agent=agent,
             names=self.names(state),
             words=self.words,
-            over=state.winner is not None or self._is_drawn(state),
+            over=state.winner is not None or self._is_undecided(state),
         )
         return prompts.write_prompt(view, terse=self.prompt_style == "terse")
 

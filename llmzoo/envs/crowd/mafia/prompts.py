@@ -88,8 +88,8 @@ def _introduce(view: MafiaView) -> str:
         f"You are {view.names[view.agent]} in a game of Mafia. The players: {view.list_names(agents)}. {what} {role}\n\n"
         f"Each night the mafia kills one of the others.{check} Each day all players talk and then vote, at the "
         "same time, for a player or for nobody. Whoever has the most votes is removed; a tie removes nobody. The role of a player who is killed or "
-        "removed is shown. The village, detective included, wins when no mafia is left. The mafia wins when it "
-        "is at least as many as the others."
+        "removed is shown. The village wins when no mafia is left. The mafia wins when it is at least as many as "
+        "the others."
     )
 
 

@@ -61,6 +61,15 @@ message (40; 5 to 100), `facts` ("split", "shared", "all"), `prompt` ("full" or 
 **Observations** hold the member's facts and all messages of the episode, so their length is bounded by `num_agents`,
 `rounds` and `words`.
 
+**Cost**, when experts play, in tokens of SmolLM2 and milliseconds on one core:
+
+| | 2 members | 5 | 8 |
+|---|---|---|---|
+| tokens of a prompt, mean (most), full | 439 (557) | 515 (748) | 623 (980) |
+| tokens of a prompt, mean (most), terse | 94 (146) | 145 (260) | 202 (384) |
+| tokens of an episode, full | 2,700 | 7,900 | 15,200 |
+| a step | below 0.2 ms | below 0.2 ms | below 0.2 ms |
+
 **Tasks.** Generated. The split is by the facts: the names and the order of places, and the order of members, do not matter.
 
 **The scripted expert** uses nothing but what its prompt shows. It reports its facts against the place that leads in

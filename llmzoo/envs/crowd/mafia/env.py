@@ -68,6 +68,15 @@ one agent, because the game is one of hidden roles; as a control, give all agent
 
 **Observations** hold the whole game so far, so their length is bounded by `num_agents`, `days` and `words`.
 
+**Cost**, when experts play, in tokens of SmolLM2 and milliseconds on one core:
+
+| | 5 players | 8 |
+|---|---|---|
+| tokens of a prompt, mean (most), full | 252 (352) | 339 (503) |
+| tokens of a prompt, mean (most), terse | 53 (131) | 119 (250) |
+| tokens of an episode, full | 3,100 | 11,600 |
+| a step | 0.2 ms | below 0.5 ms |
+
 **Splits.** A game has no tasks to hold out: train and test have other seeds, which decide names and ties.
 
 **The scripted experts** use nothing but what their prompts show. The village computes, for each player, the share of

@@ -27,7 +27,7 @@ ASPECTS = {
     "internet": ("The internet connection is fast.", "There is no internet connection."),
     "walls": ("The walls keep out the cold.", "There is mould on the walls."),
     "entrance": ("The entrance has no steps.", "The entrance is too narrow for a cart."),
-    "kitchen": ("The kitchen seats twenty.", "There is no kitchen."),
+    "kitchen": ("The kitchen is large.", "There is no kitchen."),
     "safety": ("Nothing was ever stolen there.", "There were three burglaries this year."),
     "neighbours": ("The neighbours are helpful.", "The neighbours want to sue."),
     "floor": ("The floor carries heavy machines.", "The floor has started to sink."),

@@ -229,7 +229,9 @@ def test_every_agent_has_groups_that_differ(id, kwargs):
     if id in llmzoo.list_envs("coding"):
         rounds["time_limit"] = 0.5  # some programs of a noisy expert never end
     testing.check_groups(
-        partial(llmzoo.make, id, **{**kwargs, **rounds}), group_size=3 if few else 4
+        partial(llmzoo.make, id, **{**kwargs, **rounds}),
+        seeds=range(24 if id == "mafia_v0" else 8),  # a single vote seldom decides
+        group_size=3 if few else 4,
     )
 
 

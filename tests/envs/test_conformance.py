@@ -50,6 +50,12 @@ OTHER_FORMS: dict[str, list[dict[str, Any]]] = {
     "signal_v0": [ALONE, {"vocab_size": 2, "max_len": 4}],
     "propose_v0": [ALONE, {"kind": "countdown", "prompt": "terse", "difficulty": "pairs"}],
     "relay_v0": [ALONE, {"num_agents": 5, "length": 1}],
+    "hidden_profile_v0": [
+        ALONE,
+        {"num_agents": 8, "rounds": 1},
+        {"num_agents": 2, "facts": "all", "prompt": "terse"},
+    ],
+    "mafia_v0": [{"num_agents": 8, "prompt": "terse"}, {"num_agents": 5, "detective": False}],
     **{
         id: [{"num_agents": 1}]
         for id in (
@@ -73,6 +79,7 @@ BEST = dict.fromkeys(GAMES, 2.0) | {  # team 1 + local 1
     "calendar_v0": 1.5,  # team 1 + local 0.5
     "travel_v0": 1.3,  # team 1 + local 0.3
     **dict.fromkeys(("signal_v0", "relay_v0"), 1.1),  # team 1 + local 0.1
+    "hidden_profile_v0": 1.0,
 }
 
 
@@ -91,6 +98,7 @@ QUICK = (
     *("sudoku_v0", "plan_path_v0", "house_build_v0", "coop_humaneval_v0", "bug_fix_v0"),
     *("contests_v0", "math_v0", "debate_v0", "signal_v0", "calendar_v0", "tldr_v0"),
     *("tool_use_v0", "bfcl_v0", "kuhn_poker_v0", "tic_tac_toe_v0", "relay_v0"),
+    *("hidden_profile_v0", "mafia_v0"),
 )
 FORMS = [
     pytest.param(
@@ -116,6 +124,22 @@ def a_quick_expert_of_connect_four(monkeypatch):
 def noisy_expert(env, agent):
     """A sloppy player's completion, the same whenever the agent reads the same."""
     return env.unwrapped.noisy_expert(agent, random.Random(env.observe(agent)))
+
+
+def step_expert(env):
+    agent = env.agent_selection
+    env.step(None if env.terminations[agent] else env.unwrapped.expert(agent))
+
+
+def play_to_turn(env, agent):
+    """Play with experts up to the first turn of an agent, in the first seed in which it has one."""
+    for seed in range(20):
+        env.reset(seed=seed)
+        while env.agents and env.agent_selection != agent:
+            step_expert(env)
+        if env.agents and not env.terminations[agent]:
+            return
+    raise AssertionError(f"{agent} leaves before it acts")
 
 
 def runs_code(id, kwargs):
@@ -154,12 +178,11 @@ def test_interface(id, kwargs):
     env = make()
     for agent in env.possible_agents:
         # an empty completion, which is what a model's unclosed thought becomes, is malformed
-        env.reset(seed=0)
-        while env.agent_selection != agent:
-            env.step(env.unwrapped.expert(env.agent_selection))
+        play_to_turn(env, agent)
         env.step("")
-        while env.unwrapped.simultaneous and env.agent_selection != env.possible_agents[0]:
-            env.step(env.unwrapped.expert(env.agent_selection))
+        others_act = env.unwrapped.simultaneous
+        while others_act and env.agent_selection not in (agent, env.possible_agents[0]):
+            step_expert(env)
         assert env.infos[agent]["error"]
 
 
@@ -182,8 +205,8 @@ def test_tasks(id, kwargs):
     """Train and test are disjoint, and experts earn the most there is."""
     make = partial(llmzoo.make, id, **kwargs)
     testing.check_splits(make, 100)
-    if id in DUELS and id != "tiny_hanabi_v0":
-        return  # two experts cannot both win; tests/envs/duels measures them
+    if id in (*DUELS, "mafia_v0") and id != "tiny_hanabi_v0":
+        return  # experts of two sides cannot both win; tests/envs/duels and tests/envs/crowd measure them
     few = runs_code(id, kwargs)
     most = 5 if few else 20 if kwargs.get("level") == "hard" else 60
     tasks = len(testing.task_ids(make(split="test"), most))
@@ -206,7 +229,9 @@ def test_every_agent_has_groups_that_differ(id, kwargs):
     if id in llmzoo.list_envs("coding"):
         rounds["time_limit"] = 0.5  # some programs of a noisy expert never end
     testing.check_groups(
-        partial(llmzoo.make, id, **{**kwargs, **rounds}), group_size=3 if few else 4
+        partial(llmzoo.make, id, **{**kwargs, **rounds}),
+        seeds=range(24 if id == "mafia_v0" else 8),  # a single vote seldom decides
+        group_size=3 if few else 4,
     )
 
 

@@ -119,6 +119,28 @@ def _duels(env: TextEnv, role: str, prompt: str) -> Answers:
     return f"Move: {names[0]}", "Move: none"
 
 
+def _crowd(env: TextEnv, role: str, prompt: str) -> Answers:
+    """The first that can be named, and one that cannot be; in talks a fact or a claim, and an empty promise."""
+    return _CROWD[env.metadata["name"]](env, role)
+
+
+def _hidden_profile(env: TextEnv, role: str) -> Answers:
+    names = env.names(env.episode.task)
+    if len(env.episode.messages) < env.rounds:
+        return f"{names.places[0]} +{names.aspects[0]}", "I know the best place."
+    return names.places[0], "Nowhere"
+
+
+def _mafia(env: TextEnv, role: str) -> Answers:
+    state = env.episode
+    agent = env.agent_selection
+    names = env.names(state)
+    first = names[state.choices(agent)[0]]
+    if state.phase == "talk":
+        return f"I checked {first}: mafia.", "Trust me."
+    return first, names[agent]
+
+
 def _building(env: TextEnv, role: str, prompt: str) -> Answers:
     """A block in the first cell that the agent reaches, or a step to the side."""
     if env.metadata["name"] == "resource_gathering_v0":
@@ -233,8 +255,13 @@ _CODING = {
     "locator": _locator,
     "fixer": _fixer,
 }
+_CROWD: dict[str, Callable[[TextEnv, str], Answers]] = {
+    "hidden_profile_v0": _hidden_profile,
+    "mafia_v0": _mafia,
+}
 _FAMILIES: dict[str, Callable[[TextEnv, str, str], Answers]] = {
     "building": _building,
+    "crowd": _crowd,
     "duels": _duels,
     "coding": _coding,
     "debate": _debate,

@@ -47,6 +47,11 @@ class Row:
         return mean(more) > max(2 * error, 1e-9)
 
 
+def is_competitive(id: str) -> bool:
+    """Whether a legal move is honest play, and no agent can play alone."""
+    return llmzoo.spec(id).family == "duels" or id == "mafia_v0"
+
+
 def forms(id: str) -> list[dict[str, Any]]:
     """The forms of an environment that differ in its agents or in what an agent is paid for."""
     own: dict[str, list[dict[str, Any]]] = {
@@ -63,9 +68,11 @@ def forms(id: str) -> list[dict[str, Any]]:
         "calendar_v0": [{"level": "easy"}, {"level": "hard", "num_agents": 3}],
         "propose_v0": [{"kind": "countdown"}],
         "relay_v0": [{"num_agents": 5}],
+        "hidden_profile_v0": [{"num_agents": 8}],
+        "mafia_v0": [{"num_agents": 8}],
         "travel_v0": [{"level": "easy"}, {"level": "hard"}],
     }
-    alone = [] if llmzoo.spec(id).family == "duels" else [{"num_agents": 1}]
+    alone = [] if is_competitive(id) else [{"num_agents": 1}]
     return [{}, *own.get(id, []), *alone]
 
 
@@ -94,7 +101,7 @@ def rows(id: str, form: Mapping[str, Any], tasks: int) -> Iterator[Row]:
             name: [_paid(make(), seed, one_agent, policy) for seed in seeds]
             for name, policy in policies.items()
         }
-        honest = ("constant", "first legal") if spec.family == "duels" else ()
+        honest = ("constant", "first legal") if is_competitive(id) else ()
         yield Row(env=id, form=named, agent=one_agent, returns=paid, honest=honest)
 
 

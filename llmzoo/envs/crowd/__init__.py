@@ -1,0 +1,22 @@
+"""Crowd: groups of two to eight agents, in which what one does depends on what all do."""
+
+from __future__ import annotations
+
+from llmzoo.registry import register
+
+register(
+    "hidden_profile_v0",
+    "llmzoo.envs.crowd.hidden_profile.env:env",
+    family="crowd",
+    agents=("member_0", "member_1", "member_2", "member_3"),
+    summary="A group chooses the best of several places; what all know favours a wrong one.",
+    terse={"prompt": "terse"},
+)
+register(
+    "mafia_v0",
+    "llmzoo.envs.crowd.mafia.env:env",
+    family="crowd",
+    agents=("mafia_0", "detective_1", "villager_2", "villager_3", "villager_4", "villager_5"),
+    summary="Hidden roles: the mafia kills by night, and the village votes by day on whom to remove.",
+    terse={"prompt": "terse"},
+)

@@ -19,6 +19,7 @@ from llmzoo.errors import ConfigError, FallbackWarning
 GAMES = list(llmzoo.list_envs("games"))
 BUILDING = list(llmzoo.list_envs("building"))
 DUELS = list(llmzoo.list_envs("duels"))
+CROWD = list(llmzoo.list_envs("crowd"))
 
 ALONE = {"num_agents": 1, "prompt": "terse"}
 COOPERATIVE = {"reward": "cooperative"}
@@ -50,6 +51,13 @@ OTHER_FORMS: dict[str, list[dict[str, Any]]] = {
     "signal_v0": [ALONE, {"vocab_size": 2, "max_len": 4}],
     "propose_v0": [ALONE, {"kind": "countdown", "prompt": "terse", "difficulty": "pairs"}],
     "relay_v0": [ALONE, {"num_agents": 5, "length": 1}],
+    "philosophers_v0": [ALONE, {"num_agents": 8, "prompt": "terse"}, {"message_chars": 60}],
+    "commons_v0": [
+        ALONE,
+        {"num_agents": 8, "prompt": "terse"},
+        {"message_chars": 60},
+        {"reward": "selfish"},
+    ],
     **{
         id: [{"num_agents": 1}]
         for id in (
@@ -73,6 +81,7 @@ BEST = dict.fromkeys(GAMES, 2.0) | {  # team 1 + local 1
     "calendar_v0": 1.5,  # team 1 + local 0.5
     "travel_v0": 1.3,  # team 1 + local 0.3
     **dict.fromkeys(("signal_v0", "relay_v0"), 1.1),  # team 1 + local 0.1
+    **dict.fromkeys(CROWD, 1.0),
 }
 
 
@@ -81,6 +90,8 @@ def best(id: str, kwargs: dict[str, Any]) -> float | None:
         return None
     if id == "debate_v0" and kwargs.get("reward", "zero-sum") == "zero-sum":
         return 0.0  # two experts who play against each other
+    if kwargs.get("reward") == "selfish":  # a harvest is not always a multiple of the fishers
+        return None
     if kwargs.get("view") == "split" and id in (*GAMES, "contests_v0"):
         return 1.0  # the team's reward alone
     return BEST.get(id)
@@ -91,6 +102,7 @@ QUICK = (
     *("sudoku_v0", "plan_path_v0", "house_build_v0", "coop_humaneval_v0", "bug_fix_v0"),
     *("contests_v0", "math_v0", "debate_v0", "signal_v0", "calendar_v0", "tldr_v0"),
     *("tool_use_v0", "bfcl_v0", "kuhn_poker_v0", "tic_tac_toe_v0", "relay_v0"),
+    *("philosophers_v0", "commons_v0"),
 )
 FORMS = [
     pytest.param(

@@ -142,6 +142,15 @@ def _signals(env: TextEnv, role: str, prompt: str) -> Answers:
     return env.write((0,) * env.length), env.write((env.values - 1,) * env.length)
 
 
+def _crowd(env: TextEnv, role: str, prompt: str) -> Answers:
+    """The left fork and nothing; one fish each, and all that a boat holds."""
+    philosophers = env.metadata["name"] == "philosophers_v0"
+    values = ("left", "wait") if philosophers else (1, env.episode.task.limit)
+    members = env.members if role in ("host", "manager") else env.members[:1]
+    first, wrong = ("\n".join(env.write(name, value) for name in members) for value in values)
+    return first, wrong
+
+
 def _proposing(env: TextEnv, role: str, prompt: str) -> Answers:
     """The first two numbers added, and a number that is not given; an answer of two numbers, and none."""
     a, b, *_ = env.episode.task.rules.numbers
@@ -235,6 +244,7 @@ _CODING = {
 }
 _FAMILIES: dict[str, Callable[[TextEnv, str, str], Answers]] = {
     "building": _building,
+    "crowd": _crowd,
     "duels": _duels,
     "coding": _coding,
     "debate": _debate,

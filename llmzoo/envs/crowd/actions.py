@@ -59,7 +59,7 @@ def read_answer(
         if name not in members:
             continue
         try:
-            value = read(line.strip("`\"'* \t").removesuffix("."))
+            value = read(line.strip().removesuffix(".").strip("`\"'* \t").removesuffix("."))
         except MalformedError as reason:
             wrong[name] = str(reason)
             continue
@@ -70,10 +70,10 @@ def read_answer(
         values[name] = value
     problems = []
     for name in members:
-        reason = wrong.get(name, "" if name in values else "no action")
-        if reason:
+        problem = wrong.get(name, "" if name in values else "no action")
+        if problem:
             values.pop(name, None)
-            problems.append(f"{name}: {reason}" if named else reason)
+            problems.append(f"{name}: {problem}" if named else problem)
     message, problem = _single_message(spoken, message_chars)
     return Answer(values, message, (*problems, problem) if problem else tuple(problems))
 

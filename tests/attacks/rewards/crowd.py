@@ -17,7 +17,12 @@ from .scored import Scored
 
 Act = Callable[[TextEnv, str], str]
 TASKS = 100
-FORMS = {"full": {}, "terse": {"prompt": "terse"}, "messages": {"message_chars": 60}, "five": {"num_agents": 5}}
+FORMS = {
+    "full": {},
+    "terse": {"prompt": "terse"},
+    "messages": {"message_chars": 60},
+    "five": {"num_agents": 5},
+}
 
 
 def attacks() -> Iterator[Scored]:

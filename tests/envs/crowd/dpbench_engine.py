@@ -80,9 +80,7 @@ def sample_actions(
     holders, eating, _ = step
     actions = ""
     for number in range(len(holders)):
-        held = [
-            holders[fork] == str(number) for fork in (number, (number + 1) % len(holders))
-        ]
+        held = [holders[fork] == str(number) for fork in (number, (number + 1) % len(holders))]
         letters = "lrw" if eating[number] == "e" and not eaters_release else "lrxw"
         if not all(held) and rng.random() < purpose:
             letters = "l" * (not held[0]) + "r" * (not held[1])

@@ -6,7 +6,7 @@ from tests.attacks.rewards import crowd
 
 
 def test_no_attack_pays(monkeypatch):
-    monkeypatch.setattr(crowd, "TASKS", 30)
+    monkeypatch.setattr(crowd, "TASKS", 15)
     rows = list(crowd.attacks())
     assert len(rows) == len(crowd.FORMS) * sum(
         len(crowd.COMMON) + len(own) for own in crowd.ATTACKS.values()

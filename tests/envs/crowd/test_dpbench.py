@@ -46,7 +46,9 @@ def test_the_record_shows_a_rule_that_is_wrong(monkeypatch, rule):
                     fork = tables.forks_of(philosopher, count)[action == "right"]
                     wanted[fork] = philosopher
             kept = [
-                "wait" if action in ("left", "right") and philosopher not in wanted.values() else action
+                "wait"
+                if action in ("left", "right") and philosopher not in wanted.values()
+                else action
                 for philosopher, action in enumerate(actions)
             ]
             return mirrored(table, guests, number, kept)
@@ -60,7 +62,9 @@ def test_the_record_shows_a_rule_that_is_wrong(monkeypatch, rule):
             after = real(table, guests, number, takes)
             puts = [a if a == "release" else "wait" for a in actions]
             kept = real(table, guests, number, puts)
-            freed = {f for f, h in enumerate(kept.holders) if h is None and table.holders[f] is not None}
+            freed = {
+                f for f, h in enumerate(kept.holders) if h is None and table.holders[f] is not None
+            }
             holders = tuple(None if f in freed else h for f, h in enumerate(after.holders))
             return tables.Table(holders, after.eating, after.meals)
 

@@ -1,4 +1,4 @@
-'''# Commons
+"""# Commons
 
 Fishers share a pond. Each round all of them name how many fish they take, at the same time. Those that are left grow, up
 to what the pond can hold; if too few are left, all die.
@@ -55,7 +55,7 @@ Collapse: Emergence of Sustainable Cooperation in a Society of LLM Agents", 2024
 not comparable.
 
 **Version history.** v0: first version.
-'''
+"""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ class Commons(CrowdEnv[Pond, Season, int]):
                 f"Each round all name at the same time how many fish they take: a whole number from 0 to {task.limit}. "
                 "If all want more than there are, the fish are divided evenly.",
                 f"Then the fish that are left grow by {task.rate}% x left x (1 - left / {task.capacity}), rounded down. "
-                f"With fewer than {task.fewest} left they all die. After the last round nothing counts.",
+                f"With fewer than {task.fewest} left they all die. Fish that are left after the last round are worth nothing.",
                 f"Fish left, and by how many they grow: {listed}.",
                 paid[self.reward],
             ]
@@ -234,7 +234,8 @@ class Commons(CrowdEnv[Pond, Season, int]):
         pond, season = state.task, state.world
         own = ["selfish"] if self.reward == "selfish" else []
         return [
-            f"fish {season.stock} limit {pond.limit} fewest {pond.fewest} fishers {pond.fishers}",
+            f"fish {season.stock}/{pond.capacity} rate {pond.rate} fewest {pond.fewest} limit {pond.limit} "
+            f"fishers {pond.fishers}",
             f"grow {' '.join(f'{left}+{new}' for left, new in self._growth(pond))}",
             *([f"last {' '.join(f'{x:g}' for x in _rounded(season.last))}"] if season.last else []),
             *own,

@@ -1,4 +1,4 @@
-'''# Dining philosophers
+"""# Dining philosophers
 
 Philosophers sit at a round table with a fork between each two neighbours, and eat with two forks. All act at the same
 time, none sees what the others are about to do, and the dinner is short.
@@ -66,7 +66,7 @@ avoiding deadlock, as in [arXiv 2606.07845](https://arxiv.org/abs/2606.07845), c
 are paid. Prompts are our own. Numbers are not comparable.
 
 **Version history.** v0: first version.
-'''
+"""
 
 from __future__ import annotations
 

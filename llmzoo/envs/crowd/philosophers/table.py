@@ -61,9 +61,7 @@ def is_deadlock(table: Table) -> bool:
     return all(sum(table.holds(p)) == 1 for p in range(len(table.holders)))
 
 
-def play_round(
-    table: Table, guests: Sequence[Guest], number: int, actions: Sequence[str]
-) -> Table:
+def play_round(table: Table, guests: Sequence[Guest], number: int, actions: Sequence[str]) -> Table:
     """The table after round ``number``, in which each philosopher does one of ``ACTIONS``.
 
     1. Who does not eat and writes ``release`` puts its forks down.

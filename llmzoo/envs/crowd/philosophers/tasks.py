@@ -6,7 +6,11 @@ import random
 
 from llmzoo.envs.crowd.philosophers.table import Guest
 
-LATEST, MOST_MEALS, LONGEST = 3, 2, 3  # of a guest: first hungry round (from 0), meals, rounds of a meal
+LATEST, MOST_MEALS, LONGEST = (
+    3,
+    2,
+    3,
+)  # of a guest: first hungry round (from 0), meals, rounds of a meal
 
 Guests = tuple[Guest, ...]
 

@@ -235,7 +235,7 @@ class Commons(CrowdEnv[Pond, Season, int]):
         own = ["selfish"] if self.reward == "selfish" else []
         return [
             f"fish {season.stock}/{pond.capacity} rate {pond.rate} fewest {pond.fewest} limit {pond.limit} "
-            f"fishers {pond.fishers}",
+            f"{' '.join(self.members) if self.alone else f'fishers {pond.fishers}'}",
             f"grow {' '.join(f'{left}+{new}' for left, new in self._growth(pond))}",
             *([f"last {' '.join(f'{x:g}' for x in _rounded(season.last))}"] if season.last else []),
             *own,

@@ -37,7 +37,9 @@ With `num_agents=1` the answer has a line for each philosopher, such as `philoso
 | team: meals | all | 1 / (the meals that all want), for each meal |
 | form | own answer | -0.05 in each round whose answer cannot be read; for `host_0` times the share of philosophers without an action |
 
-The most is 1, and waiting earns nothing. Someone whose answer cannot be read waits.
+The most is 1, and waiting earns nothing. Someone whose answer cannot be read waits. The first of two forks is paid for only
+in a later round. `at_grpo`, which compares answers by the reward of one round, therefore seldom sees a difference;
+learners that play the dinner to its end, such as `magrpo`, do ([shares](../testing_tables.md)).
 
 **Infos.** At the end: `deadlock`, `meals` (by philosopher), `throughput` (meals per round), `fairness` (1 minus the Gini
 coefficient of the shares of their meals that they have had, scaled so that 0 is all for one), and `starved` (how many had
@@ -61,9 +63,10 @@ Source: DPBench (Hasan and BusiReddyGari, "DPBench: Structural Determinants of M
 Simultaneous Resource Contention", 2026, [arXiv 2602.13255](https://arxiv.org/abs/2602.13255)), of which these are the
 rules for simultaneous actions. There everyone is always hungry, a meal takes one round, and there is no reward. A test
 compares both engines over recorded episodes. They differ in one case: there, a philosopher who releases while it
-eats lets a neighbour have a meal with a fork that lies on the table; here, who eats does not hear its action. A reward for
-avoiding deadlock, as in [arXiv 2606.07845](https://arxiv.org/abs/2606.07845), can be largest for doing nothing; here only meals
-are paid. Prompts are our own. Numbers are not comparable.
+eats lets a neighbour have a meal with a fork that lies on the table; here, the action of a philosopher who eats has no effect.
+The same authors train with a reward of four terms ("GRPO Does Not Close the Multi-Agent Coordination Gap", 2026, [arXiv
+2606.07845](https://arxiv.org/abs/2606.07845)), which they report to be largest for doing nothing. It is not offered here: only
+meals are paid. Prompts are our own. Numbers are not comparable.
 
 **Version history.** v0: first version.
 """

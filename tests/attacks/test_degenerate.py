@@ -32,6 +32,7 @@ CHOSEN = [
     *((id, {}) for id in ("hidden_profile_v0", "mafia_v0")),
     *((id, {}) for id in (*llmzoo.list_envs("tools"), *llmzoo.list_envs("writing"))),
     *((id, {}) for id in (*llmzoo.list_envs("building"), *llmzoo.list_envs("duels"))),
+    *((id, {}) for id in llmzoo.list_envs("crowd")),
     ("plan_path_v0", {"view": "split"}),
     ("math_v0", {"view": "split", "family": "word_problems"}),
     ("math_v0", {"aggregator": True}),

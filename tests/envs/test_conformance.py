@@ -56,6 +56,13 @@ OTHER_FORMS: dict[str, list[dict[str, Any]]] = {
         {"num_agents": 2, "facts": "all", "prompt": "terse"},
     ],
     "mafia_v0": [{"num_agents": 8, "prompt": "terse"}, {"num_agents": 5, "detective": False}],
+    "philosophers_v0": [ALONE, {"num_agents": 8, "prompt": "terse"}, {"message_chars": 60}],
+    "commons_v0": [
+        ALONE,
+        {"num_agents": 8, "prompt": "terse"},
+        {"message_chars": 60},
+        {"reward": "selfish"},
+    ],
     **{
         id: [{"num_agents": 1}]
         for id in (
@@ -79,7 +86,7 @@ BEST = dict.fromkeys(GAMES, 2.0) | {  # team 1 + local 1
     "calendar_v0": 1.5,  # team 1 + local 0.5
     "travel_v0": 1.3,  # team 1 + local 0.3
     **dict.fromkeys(("signal_v0", "relay_v0"), 1.1),  # team 1 + local 0.1
-    "hidden_profile_v0": 1.0,
+    **dict.fromkeys(("philosophers_v0", "commons_v0", "hidden_profile_v0"), 1.0),
 }
 
 
@@ -88,6 +95,8 @@ def best(id: str, kwargs: dict[str, Any]) -> float | None:
         return None
     if id == "debate_v0" and kwargs.get("reward", "zero-sum") == "zero-sum":
         return 0.0  # two experts who play against each other
+    if kwargs.get("reward") == "selfish":  # a harvest is not always a multiple of the fishers
+        return None
     if kwargs.get("view") == "split" and id in (*GAMES, "contests_v0"):
         return 1.0  # the team's reward alone
     return BEST.get(id)
@@ -99,6 +108,7 @@ QUICK = (
     *("contests_v0", "math_v0", "debate_v0", "signal_v0", "calendar_v0", "tldr_v0"),
     *("tool_use_v0", "bfcl_v0", "kuhn_poker_v0", "tic_tac_toe_v0", "relay_v0"),
     *("hidden_profile_v0", "mafia_v0"),
+    *("philosophers_v0", "commons_v0"),
 )
 FORMS = [
     pytest.param(

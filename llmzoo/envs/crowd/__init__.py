@@ -1,9 +1,25 @@
-"""Crowd: groups of two to eight agents, in which what one does depends on what all do."""
+"""Crowds: two to eight agents, in which what one does depends on what all do."""
 
 from __future__ import annotations
 
 from llmzoo.registry import register
 
+register(
+    "philosophers_v0",
+    "llmzoo.envs.crowd.philosophers:env",
+    family="crowd",
+    agents=("philosopher_0", "philosopher_1", "philosopher_2"),
+    summary="Dining philosophers: take forks at the same time, and eat before the dinner ends or deadlocks.",
+    terse={"prompt": "terse"},
+)
+register(
+    "commons_v0",
+    "llmzoo.envs.crowd.commons:env",
+    family="crowd",
+    agents=("fisher_0", "fisher_1", "fisher_2"),
+    summary="A pond of fish that grows again: harvest at the same time, and leave enough for later.",
+    terse={"prompt": "terse"},
+)
 register(
     "hidden_profile_v0",
     "llmzoo.envs.crowd.hidden_profile.env:env",

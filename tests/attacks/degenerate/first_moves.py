@@ -164,6 +164,15 @@ def _signals(env: TextEnv, role: str, prompt: str) -> Answers:
     return env.write((0,) * env.length), env.write((env.values - 1,) * env.length)
 
 
+def _members(env: TextEnv, role: str) -> Answers:
+    """The left fork and nothing; one fish each, and all that a boat holds."""
+    philosophers = env.metadata["name"] == "philosophers_v0"
+    values = ("left", "wait") if philosophers else (1, env.episode.task.limit)
+    members = env.members if role in ("host", "manager") else env.members[:1]
+    first, wrong = ("\n".join(env.write(name, value) for name in members) for value in values)
+    return first, wrong
+
+
 def _proposing(env: TextEnv, role: str, prompt: str) -> Answers:
     """The first two numbers added, and a number that is not given; an answer of two numbers, and none."""
     a, b, *_ = env.episode.task.rules.numbers
@@ -256,6 +265,8 @@ _CODING = {
     "fixer": _fixer,
 }
 _CROWD: dict[str, Callable[[TextEnv, str], Answers]] = {
+    "commons_v0": _members,
+    "philosophers_v0": _members,
     "hidden_profile_v0": _hidden_profile,
     "mafia_v0": _mafia,
 }

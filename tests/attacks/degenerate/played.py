@@ -70,6 +70,8 @@ def forms(id: str) -> list[dict[str, Any]]:
         "relay_v0": [{"num_agents": 5}],
         "hidden_profile_v0": [{"num_agents": 8}],
         "mafia_v0": [{"num_agents": 8}],
+        "philosophers_v0": [{"num_agents": 5}],
+        "commons_v0": [{"num_agents": 5}],
         "travel_v0": [{"level": "easy"}, {"level": "hard"}],
     }
     alone = [] if is_competitive(id) else [{"num_agents": 1}]

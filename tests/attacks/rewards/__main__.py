@@ -27,6 +27,7 @@ FAMILIES = (
     "trips",
     "building",
     "signals",
+    "crowd",
     "proposing",
 )
 

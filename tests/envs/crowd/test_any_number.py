@@ -1,4 +1,4 @@
-"""The environments of a crowd keep the promises of the design with any number of agents from 2 to 8."""
+"""Philosophers and fishers keep the promises of the design with any number of agents from 2 to 8."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def noisy_expert(env, agent):
 
 
 @pytest.mark.parametrize("count", range(2, 9))
-@pytest.mark.parametrize("id", llmzoo.list_envs("crowd"))
+@pytest.mark.parametrize("id", ["philosophers_v0", "commons_v0"])
 def test_any_number_of_agents(id, count):
     form = {"num_agents": count, "prompt": "terse", "message_chars": 40 * (count % 2)}
     make = partial(llmzoo.make, id, **form)
@@ -31,7 +31,7 @@ def test_any_number_of_agents(id, count):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", range(2, 9))
-@pytest.mark.parametrize("id", llmzoo.list_envs("crowd"))
+@pytest.mark.parametrize("id", ["philosophers_v0", "commons_v0"])
 def test_forks_and_groups(id, count):
     make = partial(llmzoo.make, id, num_agents=count)
     testing.check_fork(make, seed=count, act=noisy_expert)

@@ -76,7 +76,8 @@ def run(argv: Sequence[str]) -> None:
     agent_args = check_agent_args(options.agent_args)
     if not options.idle_s > 0 or options.max_episodes < 1:
         raise ConfigError("idle_s is above 0, and max_episodes at least 1")
-    from llmzoo.envs.programs.chat_server import ChatServer, listen
+    from llmzoo.envs.programs.chat_server import ChatServer
+    from llmzoo.envs.programs.http_server import listen
     from llmzoo.evaluation.episode_folder import open_episode_folder
     from llmzoo.runs.run_folder import check_new_folder
     from llmzoo.serve import tokens

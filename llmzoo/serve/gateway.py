@@ -13,9 +13,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from llmzoo.envs.programs.chat_server import RequestError
 from llmzoo.envs.programs.client import Client
 from llmzoo.envs.programs.errors import ProgramClosed
+from llmzoo.envs.programs.http_server import RequestError
 from llmzoo.envs.programs.local_gateway import parse_reward
 from llmzoo.evaluation.episode_folder import EpisodeFolder
 from llmzoo.policies.base import Policy

@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from llmzoo.envs.programs.chat_server import RequestError
 from llmzoo.envs.programs.errors import ProgramClosed
+from llmzoo.envs.programs.http_server import RequestError
 from llmzoo.envs.programs.messages import ProgramCall
 from llmzoo.envs.programs.rewards import (
     Shares,

@@ -85,7 +85,8 @@ class Served:
 
 @contextmanager
 def serving(policy, folder, *, resume=False, agents=AGENTS, **options):
-    from llmzoo.envs.programs.chat_server import ChatServer, listen
+    from llmzoo.envs.programs.chat_server import ChatServer
+    from llmzoo.envs.programs.http_server import listen
     from llmzoo.serve.gateway import PolicyGateway
 
     agents = policy if isinstance(policy, dict) else dict.fromkeys(agents, policy)
@@ -482,7 +483,8 @@ def test_agents_that_are_refused(policy, agent_args, why):
 
 
 def test_a_page_in_a_browser_needs_a_token(tmp_path):
-    from llmzoo.envs.programs.chat_server import ChatServer, listen
+    from llmzoo.envs.programs.chat_server import ChatServer
+    from llmzoo.envs.programs.http_server import listen
     from llmzoo.serve.gateway import PolicyGateway
 
     before = set(threading.enumerate())  # environments of other tests may have a gateway

@@ -1,25 +1,41 @@
-"""Many clients share one model: calls that arrive while it is busy are answered together.
+"""Many callers share models: calls that arrive while a model is busy are answered together.
 
-One thread asks the model. It takes the call that has waited longest, plus waiting calls with the
-same settings, up to a number of rows. A call is never split, so a client that is alone gets exactly
-the answers that the model would give in its own process. Every request carries the key of its
-noise, so beside others it gets the same answers up to rounding.
+One thread asks the models. It takes the call that has waited longest, plus waiting calls with the
+same settings, up to a number of rows. A call is never split. Every request carries the key of its
+noise, so beside others it gets the same completions up to rounding.
 """
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from queue import SimpleQueue
+from typing import NoReturn, cast
 
-from llmzoo.errors import LlmzooError
-from llmzoo.policies.base import PolicyRequest
+from pettingzoo import AECEnv
+
+from llmzoo.errors import ConfigError, LlmzooError
+from llmzoo.policies.base import PolicyRequest, respond_to_each
 from llmzoo.policies.settings import Sampling
 from llmzoo.records import Completion
-from llmzoo.serve.policies_hosted import HostedPolicy
+from llmzoo.serve.agent_router import AgentRouter
 
 _STOP_TIMEOUT_S = 10.0  # seconds for the model to stop
+
+
+class _RemoteEnvPlaceholder:
+    """The environment of a request that comes from elsewhere: there is none."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise ConfigError(
+            f"the environment is where the client is, and has no {name!r} here: a policy that "
+            "reads it cannot be served"
+        )
+
+
+REMOTE_ENV_PLACEHOLDER = cast(AECEnv, _RemoteEnvPlaceholder())
 
 
 class ServerBusyError(LlmzooError, RuntimeError):
@@ -28,7 +44,7 @@ class ServerBusyError(LlmzooError, RuntimeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallSettings:
-    """The settings of a call. ``sampling``: None for the policy's own."""
+    """The settings of a call. ``sampling``: None for the policies' own."""
 
     group_size: int
     greedy: bool
@@ -36,10 +52,10 @@ class CallSettings:
 
 
 class PolicyCall:
-    """The requests of one call, and its answers as they arrive."""
+    """The requests of one call, whose completions are awaited in the running event loop."""
 
     def __init__(self, requests: Sequence[PolicyRequest], settings: CallSettings):
-        self.wanted = settings
+        self.settings = settings
         self.cancelled = threading.Event()
         self.unanswered = {
             number: replace(request, cancelled=self.cancelled)
@@ -47,46 +63,40 @@ class PolicyCall:
         }
         self.rows = len(requests) * settings.group_size
         self.characters = sum(len(request.observation) for request in requests)
-        self._said: SimpleQueue[tuple[int, list[Completion]] | _EndOfAnswers] = SimpleQueue()
+        self._groups: dict[int, list[Completion]] = {}
+        self._error: Exception | None = None
+        self._lock = threading.Lock()
+        self._has_ended = False
+        self._loop = asyncio.get_running_loop()
+        self._complete = asyncio.Event()
 
-    def answers(self) -> Iterator[list[tuple[int, list[Completion]]]]:
-        """Request numbers with their completions, in batches of what is ready.
+    async def groups(self) -> list[list[Completion]]:
+        """The completions of each request, in order; of fewer if the call was cancelled.
 
-        Ends early if the call is given up. Raises what the policy raised.
+        Raises what the policy raised.
         """
-        while True:
-            complete: list[tuple[int, list[Completion]]] = []
-            item = self._said.get()
-            while not isinstance(item, _EndOfAnswers):
-                complete.append(item)
-                if self._said.empty():
-                    break
-                item = self._said.get()
-            if complete:
-                yield complete
-            if isinstance(item, _EndOfAnswers):
-                if item.error is not None:
-                    raise item.error
-                return
+        await self._complete.wait()
+        if self._error is not None:
+            raise self._error
+        return [self._groups[number] for number in sorted(self._groups)]
 
     def add_completions(self, number: int, completions: list[Completion]) -> None:
-        if len(completions) != self.wanted.group_size:
-            raise RuntimeError(
-                f"{len(completions)} completions instead of {self.wanted.group_size}"
-            )
+        size = self.settings.group_size
+        if len(completions) != size:
+            raise RuntimeError(f"{len(completions)} completions instead of {size}")
         del self.unanswered[number]
-        self._said.put((number, completions))
+        self._groups[number] = completions
         if not self.unanswered:
             self.end()
 
     def end(self, error: Exception | None = None) -> None:
-        """No more answers follow. ``error``: why, if the call is incomplete."""
-        self._said.put(_EndOfAnswers(error))
-
-
-@dataclass(frozen=True, slots=True)
-class _EndOfAnswers:
-    error: Exception | None
+        """No more completions follow. ``error``: why, if the call is incomplete."""
+        with self._lock:
+            if self._has_ended:
+                return
+            self._has_ended, self._error = True, error
+        with suppress(RuntimeError):  # the loop has ended without waiting for this call
+            self._loop.call_soon_threadsafe(self._complete.set)
 
 
 class _AllClientsGoneError(Exception):
@@ -101,12 +111,17 @@ class Batcher:
     """
 
     def __init__(
-        self, hosted: HostedPolicy, *, rows: int = 512, characters: int = 4_000_000, calls: int = 64
+        self,
+        policies: AgentRouter,
+        *,
+        rows: int = 512,
+        characters: int = 4_000_000,
+        calls: int = 4096,
     ):
-        self._hosted, self._most = hosted, calls
+        self._policies, self._most = policies, calls
         self._rows, self._characters = rows, characters
         self._waiting: list[PolicyCall] = []
-        self._asked: list[PolicyCall] = []  # the calls that the model is answering
+        self._running: list[PolicyCall] = []  # the calls that the models are answering
         self._changed = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="llmzoo-policy", daemon=True)
@@ -140,11 +155,11 @@ class Batcher:
     def close(self) -> None:
         """End running and waiting calls, and take no more.
 
-        A model that does not stop in time is abandoned; its answers are ignored.
+        A model that does not stop in time is abandoned; its completions are ignored.
         """
         with self._changed:
             self._closed = True
-            ended = [*self._waiting, *self._asked]
+            ended = [*self._waiting, *self._running]
             self._waiting.clear()
             for call in ended:
                 call.cancelled.set()
@@ -155,18 +170,18 @@ class Batcher:
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._asked = []
+                self._running = []
                 self._changed.wait_for(lambda: self._waiting or self._closed)
                 if self._closed:
                     return
-                self._asked = self._next()
-            self._answer(self._asked)
+                self._running = self._take_batch()
+            self._answer(self._running)
 
-    def _next(self) -> list[PolicyCall]:
+    def _take_batch(self) -> list[PolicyCall]:
         """The calls to answer now, removed from the queue."""
         first = self._waiting.pop(0)
         batch, rows, characters = [first], first.rows, first.characters
-        for call in [call for call in self._waiting if call.wanted == first.wanted]:
+        for call in [call for call in self._waiting if call.settings == first.settings]:
             more = characters + call.characters
             if rows + call.rows <= self._rows and more <= self._characters:
                 self._waiting.remove(call)
@@ -178,7 +193,7 @@ class Batcher:
         calls = [call for call in calls if call.unanswered and not call.cancelled.is_set()]
         try:
             if calls:
-                self._ask(calls)
+                self._sample(calls)
         except _AllClientsGoneError:
             return
         except BaseException as error:  # the thread must survive whatever a model raises
@@ -188,7 +203,7 @@ class Batcher:
             else:
                 calls[0].end(error if isinstance(error, Exception) else RuntimeError(repr(error)))
 
-    def _ask(self, calls: Sequence[PolicyCall]) -> None:
+    def _sample(self, calls: Sequence[PolicyCall]) -> None:
         pending = [(call, number) for call in calls for number in call.unanswered]
 
         def on_complete(index: int, completions: list[Completion]) -> None:
@@ -197,11 +212,13 @@ class Batcher:
             if all(call.cancelled.is_set() for call in calls):
                 raise _AllClientsGoneError
 
-        self._hosted.respond(
+        settings = calls[0].settings
+        policies = self._policies
+        respond_to_each(
+            policies if settings.sampling is None else policies.with_sampling(settings.sampling),
             [call.unanswered[number] for call, number in pending],
-            calls[0].wanted.group_size,
-            greedy=calls[0].wanted.greedy,
-            sampling=calls[0].wanted.sampling,
+            settings.group_size,
+            greedy=settings.greedy,
             on_complete=on_complete,
         )
         for call in calls:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from llmzoo.cli.output import print_json
+from llmzoo.endpoints import token_file
 from llmzoo.errors import ConfigError
 
 SHUTDOWN_S = (
@@ -110,7 +111,7 @@ def announce_endpoint(
     from llmzoo.serve import tokens
 
     variable = options.token_env if options.token_env in os.environ else None
-    file = None if token is None or variable else str(tokens.token_file(port))
+    file = None if token is None or variable else str(token_file(port))
     if options.json:
         print_json({**fields, "token_file": file, "token_env": variable, **(more or {})})
     else:

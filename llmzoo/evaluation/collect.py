@@ -21,7 +21,7 @@ from llmzoo.policies import ScriptedPolicy
 from llmzoo.policies.base import Policy, PolicyRequest
 from llmzoo.records import Batch, Episode, wire
 from llmzoo.rollout.episodes import play_episodes
-from llmzoo.runs.named_policies import display_name, load_policy_for_agents
+from llmzoo.runs.named_policies import load_policy_for_agents
 
 DEFAULT_CONCURRENCY = 256  # episodes in lockstep, on each rank
 
@@ -147,7 +147,7 @@ def resolve_policy(
         if given is policy:
             check_names("agent", given, agents)
         loaded = load_policy_for_agents(name, agents, seed=seed)
-        named[name] = loaded, display_name(name, loaded)
+        named[name] = loaded, name
     if given is not policy:
         return named[str(policy)] if named else _as_policy(policy)
     agent_policies, names = {}, []

@@ -219,12 +219,14 @@ def _load_plans(
         options = _sampling_options(members, settings)
         if policy_kind(start) == "scripted":
             options = {}
-        elif policy_kind(start) in ("model", "server"):
-            options |= {"seed": seed, **(training if members[0].learns else {})}
-            if policy_kind(start) == "server":  # it builds its own prompts
-                options = {n: v for n, v in options.items() if n not in ("chat", "chats")}
-            else:
-                options |= {"device": settings.device, **trust}
+        else:
+            options |= {"seed": seed}
+        if policy_kind(start) == "model":
+            options |= {
+                **(training if members[0].learns else {}),
+                "device": settings.device,
+                **trust,
+            }
         policies |= dict.fromkeys((plan.agent for plan in members), load(start, **options))
     return {agent: policies[agent] for agent in plans}
 

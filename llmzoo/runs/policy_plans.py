@@ -12,10 +12,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from llmzoo.endpoints import ENDPOINT_PREFIX
 from llmzoo.errors import ConfigError
 from llmzoo.names import NAME_RULE, check_agent_keys, check_names, is_name, value_for_agent
-from llmzoo.policies import SCRIPTED
+from llmzoo.policies import SCRIPTED, refuse_server
 from llmzoo.policies.agent_settings import AgentSettings, Arrangement
 from llmzoo.policies.settings import Chat, Sampling
-from llmzoo.registry import is_remote
 
 SHARED = "policy"  # the name of the one policy for all agents
 OTHERS = "(others)"  # the name of the policy of all agents that ``policies`` leaves out
@@ -35,7 +34,7 @@ _KINDS: Mapping[Any, tuple[tuple[type, ...], str]] = {
 class AgentConfig:
     """Settings of one agent; None: the run's setting."""
 
-    # the policy of this agent: a scripted policy, a model, openai:..., grpc://... or a run folder
+    # the policy of this agent: a scripted policy, a model, openai:... or a run folder
     policy: str | None = None
     frozen: bool = False  # the model does not learn
     learner: str | None = None  # computes the credit of this agent's completions
@@ -116,7 +115,7 @@ class ModelConfig:
 class AgentPlan:
     """The policy of one agent.
 
-    ``source``: a scripted policy, an endpoint, a server, a model or a run folder. Agents with the
+    ``source``: a scripted policy, an endpoint, a model or a run folder. Agents with the
     same ``name`` share a policy, which checkpoints save under this name if it learns. ``adapter``:
     the policy is an adapter on a base, which all such agents with the same ``base`` share. In a new run, this
     base is the ``source``.
@@ -232,11 +231,10 @@ def _model_configs(
 
 
 def policy_kind(source: str) -> str:
-    """``"scripted"``, ``"endpoint"``, ``"server"`` (a policy server) or ``"model"``."""
+    """``"scripted"``, ``"endpoint"`` or ``"model"``. Raises :class:`ConfigError` for a server's address."""
     if source in SCRIPTED:
         return "scripted"
-    if is_remote(source):
-        return "server"
+    refuse_server(source)
     return "endpoint" if source.startswith(ENDPOINT_PREFIX) else "model"
 
 
@@ -313,14 +311,9 @@ def _check_effects(
             f"leave out {', '.join(sampled)}"
         )
     prompt_options = [name for name in config.explicit_settings() if name in _CHAT_OPTIONS]
-    if prompt_options and policy_kind(plan.source) in ("scripted", "server"):
-        why = (
-            "reads no prompts"
-            if policy_kind(plan.source) == "scripted"
-            else "builds its own prompts"
-        )
+    if prompt_options and policy_kind(plan.source) == "scripted":
         raise ConfigError(
-            f"agent {agent!r} is played by {plan.source!r}, which {why}: "
+            f"agent {agent!r} is played by {plan.source!r}, which reads no prompts: "
             f"leave out {', '.join(prompt_options)}"
         )
     single_learner = arrangement in plans if isinstance(arrangement, str) else False

@@ -133,15 +133,15 @@ class _FieldReader:
                     param=name,
                     code="unknown_parameter",
                 )
-        name = body.get("model")
-        if not isinstance(name, str) or name not in models:
+        model = body.get("model")
+        if not isinstance(model, str) or model not in models:
             raise RequestError(
-                404 if isinstance(name, str) else 400,
-                str(UnknownNameError("model", str(name)[:100], models)),
+                404 if isinstance(model, str) else 400,
+                str(UnknownNameError("model", str(model)[:100], models)),
                 param="model",
                 code="model_not_found",
             )
-        self._model = models[name]
+        self._model = models[model]
 
     def read(self, name: str, parse: Callable[[Any], Any]) -> Any:
         """The field as ``parse`` returns it."""

@@ -265,6 +265,7 @@ class TransformersPolicy(LanguageModel, JointlySampled, SamplingPolicy):
                 greedy,
                 on_finished,
                 [requests[i].cancelled for i in indices],
+                [requests[i].on_growth for i in indices],
             )
         return completions_by_request
 

@@ -23,7 +23,6 @@ from llmzoo.policies.vllm.config import TransformersArgs, is_server, sampler_con
 from llmzoo.policies.vllm.sampler import attach_samplers
 from llmzoo.runs import run_folder
 from llmzoo.runs.policy_plans import OTHERS, AgentPlan, plan_policies, policy_kind
-from llmzoo.runs.trust import check_trusted
 
 LearningPolicies = dict[str, TransformersPolicy]  # the learning policies, by name
 # keys of a saved adapter's configuration that are not options for creating one
@@ -96,8 +95,6 @@ def load_run_policies(
     sampling_overrides, chat_overrides = dict(sampling or {}), dict(chat or {})
     needed = ("policies", "model", "others", "temperature", "top_p", "top_k")
     config = run_folder.require_config(run, *needed)
-    policies = {agent: own.get("policy") for agent, own in config.get("agent_args", {}).items()}
-    check_trusted(run, {"others": config["others"], "policies": policies}, {})
     arrangement = config["policies"]
     if isinstance(arrangement, str) and arrangement not in ("shared", "separate", "lora", *agents):
         raise ConfigError(

@@ -8,10 +8,13 @@ noise, so beside others it gets the same completions up to rounding.
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NoReturn, cast
 
 from pettingzoo import AECEnv
@@ -23,6 +26,7 @@ from llmzoo.records import Completion
 from llmzoo.serve.agent_router import AgentRouter
 
 _STOP_TIMEOUT_S = 10.0  # seconds for the model to stop
+_GROWTH_PAUSE_S = 0.05  # between two reports of a call's tokens
 
 
 class _RemoteEnvPlaceholder:
@@ -52,13 +56,24 @@ class CallSettings:
 
 
 class PolicyCall:
-    """The requests of one call, whose completions are awaited in the running event loop."""
+    """The requests of one call, whose completions are awaited in the running event loop.
 
-    def __init__(self, requests: Sequence[PolicyRequest], settings: CallSettings):
+    ``watched``: keep the tokens of completions that grow. ``growing``: by request, the ids of each
+    completion so far.
+    """
+
+    def __init__(
+        self, requests: Sequence[PolicyRequest], settings: CallSettings, *, watched: bool = False
+    ):
         self.settings = settings
         self.cancelled = threading.Event()
+        self.growing: dict[int, list[list[int]]] = {}
         self.unanswered = {
-            number: replace(request, cancelled=self.cancelled)
+            number: replace(
+                request,
+                cancelled=self.cancelled,
+                on_growth=partial(self._on_growth, number) if watched else None,
+            )
             for number, request in enumerate(requests)
         }
         self.rows = len(requests) * settings.group_size
@@ -69,6 +84,19 @@ class PolicyCall:
         self._has_ended = False
         self._loop = asyncio.get_running_loop()
         self._complete = asyncio.Event()
+        self._growth = asyncio.Event()
+        self._last_growth = -math.inf  # by the clock of time.monotonic
+
+    @property
+    def has_ended(self) -> bool:
+        return self._complete.is_set()
+
+    async def wait_for_growth(self, seconds: float) -> None:
+        """Wait until completions have grown, or all is complete, but no longer than ``seconds``."""
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._growth.wait(), seconds)
+        if not self.has_ended:
+            self._growth.clear()
 
     async def groups(self) -> list[list[Completion]]:
         """The completions of each request, in order; of fewer if the call was cancelled.
@@ -96,7 +124,19 @@ class PolicyCall:
                 return
             self._has_ended, self._error = True, error
         with suppress(RuntimeError):  # the loop has ended without waiting for this call
-            self._loop.call_soon_threadsafe(self._complete.set)
+            self._loop.call_soon_threadsafe(self._on_end)
+
+    def _on_end(self) -> None:
+        self._complete.set()
+        self._growth.set()
+
+    def _on_growth(self, number: int, rows: list[list[int]]) -> None:
+        self.growing[number] = rows
+        now = time.monotonic()
+        if now - self._last_growth >= _GROWTH_PAUSE_S:
+            self._last_growth = now
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._growth.set)
 
 
 class _AllClientsGoneError(Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import accumulate
 from typing import Any
@@ -28,29 +28,71 @@ def make_reply(
     }
 
 
-def make_chunks(
-    request: CompletionRequest, groups: Sequence[Sequence[Completion]]
-) -> Iterator[dict[str, Any]]:
-    """The same as a stream: for each choice a chunk with all of it, and one that ends it."""
-    kind = "text_completion" if request.call is None else "chat.completion.chunk"
-    head = _head(request, kind)
-    if request.include_usage:
-        head["usage"] = None
-    for choice in _choices(request, groups):
-        reason = choice.pop("finish_reason")
-        last: dict[str, Any] = {"index": choice["index"], "finish_reason": reason, "logprobs": None}
-        if request.call is None:
-            last["text"] = ""
+class ReplyStream:
+    """The same reply in chunks: texts as they grow, then the rest of each choice and its end."""
+
+    def __init__(self, request: CompletionRequest):
+        self._request = request
+        kind = "text_completion" if request.call is None else "chat.completion.chunk"
+        self._head = _head(request, kind)
+        if request.include_usage:
+            self._head["usage"] = None
+        self._sent: dict[int, str] = {}  # the text so far, by choice
+
+    def grow(self, growing: Mapping[int, Sequence[Sequence[int]]]) -> Iterator[dict[str, Any]]:
+        """What is new. ``growing``: by prompt, the token ids of each completion so far."""
+        request = self._request
+        sampling = request.settings.sampling
+        assert sampling is not None
+        if request.call is not None and request.call.tools:
+            return  # whether a text calls tools shows at its end
+        for number, rows in list(growing.items()):
+            for row, ids in enumerate(rows):
+                text = request.model.growing_text(
+                    list(ids), sampling.stop, plain=request.call is None
+                )
+                new = self._unsent(number * request.n + row, text)
+                if new:
+                    yield self._chunk({"index": number * request.n + row}, new)
+
+    def finish(self, groups: Sequence[Sequence[Completion]]) -> Iterator[dict[str, Any]]:
+        """The rest, when all is complete. ``groups``: the completions of each prompt."""
+        for choice in _choices(self._request, groups):
+            index, reason = choice["index"], choice["finish_reason"]
+            whole = choice["text"] if self._request.call is None else choice["message"]
+            rest = {"index": index, "logprobs": choice["logprobs"]}
+            if self._request.call is None:
+                yield self._chunk(rest, self._unsent(index, whole))
+            else:
+                calls = [{"index": i, **c} for i, c in enumerate(whole.get("tool_calls", ()))]
+                more = {"tool_calls": calls} if calls else {}
+                yield self._chunk(rest, self._unsent(index, whole["content"] or ""), more)
+            yield self._chunk({"index": index}, "", end=reason)
+        if self._request.include_usage:
+            yield {**self._head, "choices": [], "usage": _usage(self._request, groups)}
+
+    def _unsent(self, index: int, text: str) -> str:
+        """The part of a choice's text that was not sent yet, which is sent now."""
+        before = self._sent.get(index, "")
+        if not text.startswith(before):
+            return ""
+        self._sent[index] = text
+        return text[len(before) :]
+
+    def _chunk(
+        self,
+        choice: Mapping[str, Any],
+        text: str,
+        more: Mapping[str, Any] | None = None,
+        *,
+        end: str | None = None,
+    ) -> dict[str, Any]:
+        made = {"logprobs": None, "finish_reason": end, **choice}
+        if self._request.call is None:
+            made["text"] = text
         else:
-            message = choice.pop("message")
-            calls = message.get("tool_calls", ())
-            if calls:
-                message["tool_calls"] = [{"index": i, **call} for i, call in enumerate(calls)]
-            choice["delta"], last["delta"] = message, {}
-        yield {**head, "choices": [{**choice, "finish_reason": None}]}
-        yield {**head, "choices": [last]}
-    if request.include_usage:
-        yield {**head, "choices": [], "usage": _usage(request, groups)}
+            made["delta"] = {} if end else {"role": "assistant", "content": text, **(more or {})}
+        return {**self._head, "choices": [made]}
 
 
 def _head(request: CompletionRequest, kind: str) -> dict[str, Any]:
@@ -104,7 +146,7 @@ def _logprobs(request: CompletionRequest, completion: Completion) -> dict[str, A
         {
             "token": text,
             "logprob": logprob,
-            "bytes": None if "\ufffd" in text else list(text.encode()),
+            "bytes": None if not text or "\ufffd" in text else list(text.encode()),
             "top_logprobs": [],
         }
         for text, logprob in zip(texts, logprobs, strict=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +14,13 @@ from jinja2 import TemplateError
 
 from llmzoo.envs.programs.chat_server import describe_model, list_models
 from llmzoo.envs.programs.http_server import (
+    EventStream,
     Handler,
     JSONResponse,
     Request,
     RequestError,
     Response,
     Route,
-    event_stream,
     handle_errors,
     read_object,
     while_connected,
@@ -30,7 +31,7 @@ from llmzoo.policies.base import PolicyRequest
 from llmzoo.records import Completion
 from llmzoo.serve.agent_router import AgentRouter
 from llmzoo.serve.batching import REMOTE_ENV_PLACEHOLDER, Batcher, PolicyCall, ServerBusyError
-from llmzoo.serve.completion_replies import make_chunks, make_reply
+from llmzoo.serve.completion_replies import ReplyStream, make_reply
 from llmzoo.serve.completion_requests import (
     CompletionRequest,
     parse_chat_request,
@@ -104,13 +105,23 @@ class CompletionService:
 
     def _answer(self, parse: Parse) -> Handler:
         async def answer(request: Request) -> Response:
-            with self._admit():
+            with ExitStack() as open_request:
+                open_request.enter_context(self._admit())
                 body = await read_object(request, self.limits.max_body_bytes)
                 asked = parse(body, self.models, self.limits.max_choices)
-                groups = await while_connected(request, self._sample_in_time(asked))
+                deadline = time.monotonic() + self.limits.timeout_s
+                call = await while_connected(request, self._begin(asked))
+                open_request.callback(self.batcher.cancel, call)
                 if asked.stream:
-                    return event_stream(make_chunks(asked, groups))
-                return JSONResponse(make_reply(asked, groups))
+                    # what is refused at once gets its status
+                    await while_connected(request, self._grow(call, deadline))
+                    if call.has_ended:
+                        await self._groups(asked, call)
+                    chunks = self._chunks(asked, call, request, deadline)
+                    return EventStream(chunks, open_request.pop_all().close)
+                while not call.has_ended:
+                    await while_connected(request, self._grow(call, deadline))
+                return JSONResponse(make_reply(asked, await self._groups(asked, call)))
 
         return handle_errors(answer)
 
@@ -131,19 +142,8 @@ class CompletionService:
         finally:
             self._open -= 1
 
-    async def _sample_in_time(self, asked: CompletionRequest) -> list[list[Completion]]:
-        try:
-            return await asyncio.wait_for(self._sample(asked), self.limits.timeout_s)
-        except asyncio.TimeoutError:
-            raise RequestError(
-                408,
-                f"no completion within {self.limits.timeout_s:g} s: ask for fewer tokens, or start "
-                "the server with a higher --timeout_s",
-                code="request_timeout",
-            ) from None
-
-    async def _sample(self, asked: CompletionRequest) -> list[list[Completion]]:
-        """The completions of each prompt. Whoever cancels this frees the model."""
+    async def _begin(self, asked: CompletionRequest) -> PolicyCall:
+        """Queue a request. Whoever cancels the call frees the model."""
         await asyncio.to_thread(_check_length, asked)
         seed = secrets.randbits(63) if asked.seed is None else asked.seed
         requests = [
@@ -155,18 +155,52 @@ class CompletionService:
             )
             for number, prompt in enumerate(asked.prompts)
         ]
-        call = PolicyCall(requests, asked.settings)
+        call = PolicyCall(requests, asked.settings, watched=asked.stream)
         try:
             self.batcher.take(call)
-            groups = await call.groups()
-        except asyncio.CancelledError:
-            self.batcher.cancel(call)
-            raise
         except ServerBusyError as error:
-            raise RequestError(503, str(error), code="unavailable", retry_after=1) from error
+            raise _unavailable(error) from error
+        return call
+
+    async def _grow(self, call: PolicyCall, deadline: float) -> None:
+        """Wait for more tokens, or the end. Raises :class:`RequestError` at the deadline."""
+        left = deadline - time.monotonic()
+        await call.wait_for_growth(max(0.0, left))
+        if not call.has_ended and time.monotonic() >= deadline:
+            raise RequestError(
+                408,
+                f"no completion within {self.limits.timeout_s:g} s: ask for fewer tokens, or start "
+                "the server with a higher --timeout_s",
+                code="request_timeout",
+            )
+
+    async def _groups(self, asked: CompletionRequest, call: PolicyCall) -> list[list[Completion]]:
+        """The completions of each prompt of a call that has ended."""
+        try:
+            return await call.groups()
+        except ServerBusyError as error:
+            raise _unavailable(error) from error
         except Exception as error:
             raise RequestError(500, f"{asked.model.name} failed: {error!r:.500}") from error
-        return groups
+
+    async def _chunks(
+        self, asked: CompletionRequest, call: PolicyCall, request: Request, deadline: float
+    ) -> AsyncIterator[dict[str, Any]]:
+        """A reply in chunks. An error after the first one is the last chunk."""
+        stream = ReplyStream(asked)
+        try:
+            while not call.has_ended:
+                for chunk in stream.grow(call.growing):
+                    yield chunk
+                await while_connected(request, self._grow(call, deadline))
+            for chunk in stream.finish(await self._groups(asked, call)):
+                yield chunk
+        except RequestError as error:
+            yield error.body()
+
+
+def _unavailable(error: ServerBusyError) -> RequestError:
+    return RequestError(503, str(error), code="unavailable", retry_after=1)
 
 
 def _check_length(asked: CompletionRequest) -> None:

@@ -42,13 +42,30 @@ class ServedModel:
         """The number of a prompt's tokens."""
         return len(self.policy.encode(prompt, self.name))
 
+    def growing_text(self, ids: Sequence[int], stop: Sequence[str], *, plain: bool) -> str:
+        """What the text of a completion that grows begins with, whatever follows.
+
+        ``plain``: it continues a text, without turns and thoughts.
+        """
+        prompts = self.policy.prompts_for(self.name)
+        text = (prompts.answer(ids, plain=plain) or "").rstrip("\ufffd")
+        opens = prompts.marks.opens if prompts.marks and not plain else None
+        # a text that ends the completion, or begins a thought, may have begun
+        for ending in [*stop, *filter(None, [opens])]:
+            at = text.find(ending)
+            begun = (n for n in range(len(ending) - 1, 0, -1) if text.endswith(ending[:n]))
+            text = text[: at if at >= 0 else len(text) - next(begun, 0)]
+        return text if plain else text.rstrip()
+
     def token_texts(self, ids: Sequence[int]) -> list[str]:
-        """The text of each token. A character of several tokens is the last one's text."""
+        """The text of each token. A character of several tokens is the last one's; before it stands U+FFFD."""
         texts = []
         for end in range(1, len(ids) + 1):
             window = list(ids[max(0, end - 1 - _WINDOW) : end])
-            before = self._decode(window[:-1]).rstrip("\ufffd")
-            texts.append(self._decode(window)[len(before) :])
+            before, text = self._decode(window[:-1]), self._decode(window)
+            if not text.startswith(before):  # this token completes a character
+                before = before.rstrip("\ufffd")
+            texts.append(text[len(before) :])
         return texts
 
     def _decode(self, ids: list[int]) -> str:

@@ -18,7 +18,7 @@ from itertools import pairwise
 import pytest
 import tiny_models
 from chat_models import tokenizer as chat_tokenizer
-from policy_servers import Gated, asks, texts
+from endpoint_servers import Gated, asks, texts
 from waiting import until
 
 import llmzoo

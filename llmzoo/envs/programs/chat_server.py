@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
 
 from llmzoo.envs.programs.client import Client
 from llmzoo.envs.programs.errors import ProgramClosed
 from llmzoo.envs.programs.http_server import (
+    EventStream,
     Handler,
     HttpServer,
     JSONResponse,
@@ -22,7 +23,6 @@ from llmzoo.envs.programs.http_server import (
     RequestError,
     Response,
     Route,
-    event_stream,
     handle_errors,
     read_object,
     read_value,
@@ -79,7 +79,7 @@ def _routes(episodes: Episodes) -> list[Route]:
         reply = await while_connected(request, client.aio.chat.completions.create(**arguments))
         assert isinstance(reply, ChatCompletion)
         if stream:
-            return event_stream(_chunks(reply))
+            return EventStream(_chunks(reply))
         body = json.dumps({**asdict(reply), "created": int(time.time())})  # lone surrogates too
         return Response(body, media_type="application/json")
 
@@ -120,6 +120,6 @@ def _answer(route: Handler) -> Handler:
     return handle_errors(answer)
 
 
-def _chunks(reply: ChatCompletion) -> Iterator[dict[str, Any]]:
+async def _chunks(reply: ChatCompletion) -> AsyncIterator[dict[str, Any]]:
     for chunk in reply.chunks():
         yield {**asdict(chunk), "created": int(time.time())}

@@ -65,12 +65,15 @@ class RequestError(Exception):
         self.ends_connection = ends_connection
 
     def response(self) -> Response:
-        kind = "invalid_request_error" if self.status < 500 else "server_error"
-        error = {"message": str(self), "type": kind, "param": self.param, "code": self.code}
         headers = {} if self.retry_after is None else {"retry-after": str(self.retry_after)}
         if self.ends_connection:
             headers["connection"] = "close"
-        return JSONResponse({"error": error}, status_code=self.status, headers=headers)
+        return JSONResponse(self.body(), status_code=self.status, headers=headers)
+
+    def body(self) -> dict[str, Any]:
+        kind = "invalid_request_error" if self.status < 500 else "server_error"
+        error = {"message": str(self), "type": kind, "param": self.param, "code": self.code}
+        return {"error": error}
 
 
 def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
@@ -309,13 +312,21 @@ async def read_object(request: Request, max_bytes: int = MAX_BODY_BYTES) -> dict
     return {key: value for key, value in body.items() if value is not None}
 
 
-def event_stream(chunks: Iterable[Any]) -> Response:
-    """JSON values as server-sent events."""
+class EventStream(StreamingResponse):
+    """JSON values as server-sent events. ``on_close``: called at the end, also of a caller that has gone."""
 
-    async def events() -> AsyncIterator[str]:
-        for chunk in chunks:
-            yield f"data: {json.dumps(chunk)}\n\n"
-            await asyncio.sleep(0)
-        yield "data: [DONE]\n\n"
+    def __init__(self, values: AsyncIterator[Any], on_close: Callable[[], object] = lambda: None):
+        super().__init__(_events(values), media_type="text/event-stream")
+        self._on_close = on_close
 
-    return StreamingResponse(events(), media_type="text/event-stream")
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._on_close()
+
+
+async def _events(values: AsyncIterator[Any]) -> AsyncIterator[str]:
+    async for value in values:
+        yield f"data: {json.dumps(value)}\n\n"
+    yield "data: [DONE]\n\n"

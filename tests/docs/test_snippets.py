@@ -98,7 +98,7 @@ NOT_RUN = {
     **dict.fromkeys(
         (
             "llmzoo serve tiny",
-            "curl http://127.0.0.1:8000/v1/chat/completions -H \"Authorization: Bearer $TOKEN\" "
+            'curl http://127.0.0.1:8000/v1/chat/completions -H "Authorization: Bearer $TOKEN" '
             '-d \'{"model": "tiny", "messages": [{"role": "user", "content": "Place a digit."}]}\'',
             "llmzoo eval --env sudoku_v0 --env.max_turns 1 --policy openai:tiny@http://127.0.0.1:8000/v1 "
             "--tasks 20",
@@ -126,8 +126,7 @@ NOT_RUN = {
             "llmzoo serve envs sudoku_v0 --host 0.0.0.0",
             "openssl req -x509 -newkey rsa:2048 -nodes -keyout server.key -out server.pem -days 365 "
             "-subj /CN=llmzoo -addext subjectAltName=DNS:gpu1.example,IP:127.0.0.1",
-            "llmzoo serve envs sudoku_v0 --host 0.0.0.0 --tls_cert server.pem "
-            "--tls_key server.key",
+            "llmzoo serve envs sudoku_v0 --host 0.0.0.0 --tls_cert server.pem --tls_key server.key",
             "llmzoo serve envs gsm8k_v0 --env.source sample",
         ),
         "tests/serve/test_serve_command.py runs it",

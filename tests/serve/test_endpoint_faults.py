@@ -82,7 +82,7 @@ def error_of(body):
         ({"seed": "7"}, "seed", "a whole number"),
         ({"stop": [1]}, "stop", "a text, or a list of texts"),
         ({"stop": ["x"] * 65}, None, "at most 64 strings"),
-        ({"stop": ""}, None, "an empty one would end every answer"),
+        ({"stop": ""}, None, "an empty one would end every"),
         ({"stream": "yes"}, "stream", "true or false"),
         ({"stream_options": {"include_usage": True}}, "stream_options", "left out without stream"),
         ({"stream": True, "stream_options": {"x": 1}}, "stream_options", "include_usage"),

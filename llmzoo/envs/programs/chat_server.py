@@ -56,10 +56,7 @@ class Episodes(Protocol):
 
 
 class ChatServer(HttpServer):
-    """Serves episodes at a socket, from a thread of its own, until :meth:`stop`.
-
-    ``grace_s``: seconds that running calls have to end when it stops.
-    """
+    """Serves episodes at a socket. ``grace_s``: seconds that running calls have when it stops."""
 
     def __init__(self, episodes: Episodes, listening: socket.socket, *, grace_s: int = 1):
         super().__init__(_routes(episodes), listening, token=episodes.token, grace_s=grace_s)

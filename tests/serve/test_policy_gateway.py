@@ -22,6 +22,7 @@ from endpoint_servers import Gated, asks, texts
 from waiting import until
 
 import llmzoo
+from llmzoo.endpoints import token_file
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.evaluation.episode_folder import open_episode_folder
 from llmzoo.learners.configs.rows import SFTConfig
@@ -511,7 +512,7 @@ def test_a_page_in_a_browser_needs_a_token(tmp_path):
 def test_a_token_lies_in_a_file_of_this_user(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     token = tokens.write_token(12345)
-    file = tokens.token_file(12345)
+    file = token_file(12345)
     assert file.read_text() == token
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
 

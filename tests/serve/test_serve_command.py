@@ -34,7 +34,7 @@ SMALLER = {
 def serving(*options, **variables):
     """The server of a command, what it printed first, and afterwards that it ended well."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "llmzoo", "serve", "envs", "--port", "0", *options],
+        [sys.executable, "-m", "llmzoo", "serve", "envs", *options, "--port", "0"],
         env={**os.environ, **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

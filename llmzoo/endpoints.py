@@ -3,7 +3,8 @@
 A key is sent only where the user allows it. ``OPENAI_API_KEY`` and OpenAI's other environment
 variables are used for OpenAI's own address only. Any other address gets the key of a variable that
 the user names for it: ``api_key_env`` of the endpoint, or an entry ``HOST=VARIABLE`` in
-``LLMZOO_ENDPOINT_KEYS``.
+``LLMZOO_ENDPOINT_KEYS``. A server on this machine that has left a token for its user (``llmzoo serve``)
+gets that token.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.files import user_cache
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI, OpenAI
@@ -90,9 +93,19 @@ class Endpoint:
         """Whether this is OpenAI's own API, over TLS."""
         return self.host == OPENAI_HOST and self.base_url.startswith("https:")
 
+    @property
+    def key(self) -> str | None:
+        """The key that is sent; None for none, and "" if the variable with the key is empty."""
+        if self.key_env is not None:
+            return os.environ.get(self.key_env, "")
+        url = urlsplit(self.base_url)
+        if self.api_key_env == AUTO and url.port is not None and is_local(self.host):
+            return read_token(url.port)
+        return None
+
     def redact_key(self, text: str) -> str:
         """``text`` without the key, which some endpoints repeat in their errors."""
-        key = os.environ.get(self.key_env or "")
+        key = self.key
         return text.replace(key, "(key)") if key else text
 
     def refusal(self, error: APIStatusError) -> str:
@@ -228,11 +241,10 @@ class _BoundedReply:
 def _client_settings(endpoint: Endpoint) -> dict[str, Any]:
     from openai import Omit
 
-    name = endpoint.key_env
-    key = "none" if name is None else os.environ.get(name)
+    key = "none" if endpoint.key is None else endpoint.key
     if not key:
         raise ConfigError(
-            f"the environment variable {name} holds no key; set it, or give api_key_env=None if the "
+            f"the environment variable {endpoint.key_env} holds no key; set it, or give api_key_env=None if the "
             "endpoint needs none"
         )
     settings: dict[str, Any] = {
@@ -257,6 +269,19 @@ def _client_settings(endpoint: Endpoint) -> dict[str, Any]:
 
 def _header_lines(text: str) -> list[str]:
     return [line for line in text.split("\n") if ":" in line]
+
+
+def read_token(port: int) -> str | None:
+    """The token that the server at a local port has left for its user, if it has."""
+    try:
+        return token_file(port).read_text()
+    except OSError:
+        return None
+
+
+def token_file(port: int) -> Path:
+    """Where the token of the server at a local port lies."""
+    return user_cache() / "tokens" / str(port)
 
 
 def key_env_for_host(host: str) -> str | None:

@@ -47,6 +47,12 @@ class Conversation(Observation):
         return str(self), self.messages, self.tools
 
 
+class PlainPrompt(Observation):
+    """An observation that a model reads as it is, without its chat template."""
+
+    __slots__ = ()
+
+
 class FreeText(Text):
     """Every ``str`` of at most ``max_length`` characters: all of Unicode, the empty one included."""
 

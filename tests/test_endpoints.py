@@ -21,6 +21,7 @@ from llmzoo.envs.debate.env import DebateEnv
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies import load
 from llmzoo.policies.base import PolicyRequest
+from llmzoo.serve import tokens
 
 pytest.importorskip("openai", reason="the extra 'openai' is not installed")
 
@@ -365,3 +366,27 @@ def test_no_redirection_takes_a_prompt_elsewhere(call, status, host):
             call(web)
     assert other.heard == []
     assert len(web.heard) == 1
+
+
+def test_a_server_on_this_machine_gets_the_token_that_it_has_left(monkeypatch, tmp_path):
+    """The port decides: no other server is sent it, and no other machine."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("LLMZOO_ENDPOINT_KEYS", raising=False)
+    secret = tokens.write_token(8123)
+
+    def key(url, **options):
+        return Endpoint(model="m", base_url=url, **options).key
+
+    assert key("http://127.0.0.1:8123/v1") == secret
+    assert key("http://localhost:8123/v1") == secret
+    for other in ("http://127.0.0.1:8124/v1", "http://127.0.0.1/v1", "http://gpu1.example:8123/v1"):
+        assert key(other) is None
+    assert key("http://127.0.0.1:8123/v1", api_key_env=None) is None
+    monkeypatch.setenv("LLMZOO_ENDPOINT_KEYS", "127.0.0.1=MINE")
+    monkeypatch.setenv("MINE", "another")
+    assert key("http://127.0.0.1:8123/v1") == "another"
+    monkeypatch.delenv("LLMZOO_ENDPOINT_KEYS")
+    local = Endpoint(model="m", base_url="http://127.0.0.1:8123/v1")
+    assert local.redact_key(f"wrong: {secret}") == "wrong: (key)"
+    tokens.remove_token(8123)
+    assert local.key is None

@@ -86,8 +86,14 @@ PAGES: dict[str, tuple[str, str, list[str]]] = {
     ),
     "serve": (
         "Serving",
-        "hosting environments and policies",
-        ["llmzoo.serve.hosting", "llmzoo.serve.environments", "llmzoo.serve.remote"],
+        "hosting environments and models",
+        [
+            "llmzoo.serve.hosting",
+            "llmzoo.serve.environments",
+            "llmzoo.serve.remote",
+            "llmzoo.serve.completions",
+            "llmzoo.serve.served_models",
+        ],
     ),
     "testing": ("Testing", "the conformance kit", ["llmzoo.testing"]),
     "sandbox": (

@@ -2,7 +2,7 @@
 
     python examples/benchmark/remote_steps.py
 
-``llmzoo serve`` runs in a process of its own on the loopback, with a token; it and this process are
+``llmzoo serve envs`` runs in a process of its own on the loopback, with a token; it and this process are
 bound to a core each. Of each game 512 environments are stepped, one move an answer as in
 environment_peers.py. After each step its observation, reward, flags and info are here, and are read.
 They are divided into two halves, as ``cohorts=2`` divides lines of play: while the server makes the
@@ -63,7 +63,7 @@ def compare(repeats: int = 14) -> list[Row]:
 def server() -> Iterator[str]:
     """A server of the games in a process of its own, on the second core; gives its address."""
     ids = ",".join(f"{game}_v0" for game in GAMES)
-    command = [sys.executable, "-m", "llmzoo", "serve", "--envs", ids, "--port", "0", "--json"]
+    command = [sys.executable, "-m", "llmzoo", "serve", "envs", ids, "--port", "0", "--json"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

@@ -26,7 +26,7 @@ def fill_other_agents(others: Others, agents: Sequence[str]) -> dict[str, Policy
 
     ``others``: one player for all of them, or a mapping with one for each. A name is one that
     ``llmzoo eval --policy`` accepts (``expert``, ``noisy_expert``, ``random``, ``human``, ``tiny``, a
-    folder or hub id of a model, a run folder, ``openai:MODEL``, ``grpc://HOST:PORT``). A function
+    folder or hub id of a model, a run folder, ``openai:MODEL@URL``). A function
     maps the agent's observation to its answer. An object with ``respond`` is a policy. Equal names
     share one policy, so requests to it are batched. If there are no other agents, ``others`` may be
     omitted, and a single player is ignored.

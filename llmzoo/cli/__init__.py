@@ -42,7 +42,8 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "export": "Export trained models as transformers or peft folders.",
     },
     "Hosting and models": {
-        "serve": "Host environments or a policy over gRPC.",
+        "serve": "Serve the agents of a run, or a model, over OpenAI's API.",
+        "serve envs": "Host environments over gRPC.",
         "serve gateway": "Answer programs that run elsewhere, and record what is sampled.",
         "fetch": "Download a published model, such as smollm2, and convert it.",
     },

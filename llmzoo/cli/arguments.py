@@ -121,8 +121,8 @@ class PlayerOptions(PromptOptions, SamplingOptions):
         env_args: arguments of the environment; --env.NAME VALUE sets one. A run folder's own are the
             defaults in its own environment.
         policy: expert, noisy expert, random, silent, tiny (the embedded model), smollm2 (after llmzoo
-            fetch smollm2), a run folder of llmzoo train, a model folder, a hub id, openai:MODEL@URL for a
-            model behind an endpoint, or grpc://HOST:PORT for a policy server (llmzoo serve).
+            fetch smollm2), a run folder of llmzoo train, a model folder, a hub id, or openai:MODEL@URL for
+            a model behind an endpoint, such as one of llmzoo serve.
         seed: seeds sampling and the chance of scripted policies.
         json: print one JSON object instead of text.
     """

@@ -85,9 +85,7 @@ def run(argv: Sequence[str]) -> None:
             concurrency=options.concurrency,
             on_episode_end=on_episode_end,
         )
-    name = format_policy_names(
-        policy_names([*agent_policies], options.policy, agent_args), agent_policies
-    )
+    name = format_policy_names(policy_names([*agent_policies], options.policy, agent_args))
     result = replace(evaluation, policy=name).to_dict()
     if prices is not None:
         usage = evaluation.usage or {"read": 0, "written": 0}

@@ -38,7 +38,6 @@ _MAPPING_FAMILIES = {
     "engine": "engine_args",
     "opponents": "opponents_args",
     "curriculum": "curriculum_args",
-    "policy": "policy_args",
 }
 _TEXTS = ("system", "thought_end")  # settings of an agent that are texts, even "Note: be brief"
 _NESTED_DOT = "/"  # stands for the dot between a mapping's name in a family and a name in it

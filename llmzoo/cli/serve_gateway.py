@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,8 +10,13 @@ from typing import Any
 
 from llmzoo.cli.arguments import PromptOptions, SamplingOptions, check_agent_args
 from llmzoo.cli.options import parse_names, parse_options
-from llmzoo.cli.output import print_json, redirect_stdout_to_stderr
-from llmzoo.cli.server_lifecycle import install_shutdown_handler, port_and_token, wait_for_shutdown
+from llmzoo.cli.output import redirect_stdout_to_stderr
+from llmzoo.cli.server_lifecycle import (
+    announce_endpoint,
+    install_shutdown_handler,
+    port_and_token,
+    wait_for_shutdown,
+)
 from llmzoo.errors import ConfigError
 from llmzoo.names import NAME_RULE, is_name
 
@@ -32,7 +36,7 @@ class ServeGatewayOptions(PromptOptions, SamplingOptions):
         agents: the names that programs call as models, separated by commas.
         out: the folder of the record, config.json and episodes.jsonl.
         policy: the policy of every agent: tiny, smollm2, a model folder, a hub id, a run folder of
-            llmzoo train, openai:MODEL@URL or grpc://HOST:PORT. The last two have no tokens to record.
+            llmzoo train, or openai:MODEL@URL, which has no tokens to record.
         agent_args: settings of single agents; --agent.AGENT.policy NAME gives one a policy of its own,
             --agent.AGENT.temperature 0.5 its own sampling.
         resume: add to the record in --out.
@@ -76,7 +80,8 @@ def run(argv: Sequence[str]) -> None:
     agent_args = check_agent_args(options.agent_args)
     if not options.idle_s > 0 or options.max_episodes < 1:
         raise ConfigError("idle_s is above 0, and max_episodes at least 1")
-    from llmzoo.envs.programs.chat_server import ChatServer, listen
+    from llmzoo.envs.programs.chat_server import ChatServer
+    from llmzoo.envs.programs.http_server import listen
     from llmzoo.evaluation.episode_folder import open_episode_folder
     from llmzoo.runs.run_folder import check_new_folder
     from llmzoo.serve import tokens
@@ -115,7 +120,14 @@ def run(argv: Sequence[str]) -> None:
                 )
                 server = ChatServer(episodes, listening, grace_s=_GRACE_S)
                 ended = install_shutdown_handler(server.hurry)
-                _announce(options, agents, server.address, port, token)
+                announce_endpoint(
+                    options,
+                    f"{', '.join(agents)} at {server.address}/episodes/ID/v1",
+                    {"address": server.address, "agents": list(agents)},
+                    port,
+                    token,
+                    {"out": options.out},
+                )
                 wait_for_shutdown(ended)
                 server.stop()
                 episodes.close()
@@ -143,32 +155,3 @@ def _record_config(options: ServeGatewayOptions, agents: Sequence[str]) -> dict[
         **options.sampling(),
         **options.chat(),
     }
-
-
-def _announce(
-    options: ServeGatewayOptions, agents: Sequence[str], address: str, port: int, token: str | None
-) -> None:
-    """Say where the server is, and where its token."""
-    from llmzoo.serve import tokens
-
-    variable = options.token_env if options.token_env in os.environ else None
-    file = None if token is None or variable else str(tokens.token_file(port))
-    if options.json:
-        print_json(
-            {
-                "address": address,
-                "agents": list(agents),
-                "token_file": file,
-                "token_env": variable,
-                "out": options.out,
-            }
-        )
-    else:
-        where = "none is needed" if token is None else f"in {file or variable}"
-        print(f"serving {', '.join(agents)} at {address}/episodes/ID/v1")
-        print(f"token: {where}", flush=True)
-    if not tokens.is_loopback(options.host):
-        print(
-            "llmzoo: texts and the token travel in the clear; put a server with TLS in front",
-            file=sys.stderr,
-        )

@@ -6,11 +6,14 @@ import faulthandler
 import os
 import signal
 import socket
+import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
+from llmzoo.cli.output import print_json
+from llmzoo.endpoints import token_file
 from llmzoo.errors import ConfigError
 
 SHUTDOWN_S = (
@@ -30,6 +33,13 @@ class ListenOptions(Protocol):
     def token_env(self) -> str: ...
     @property
     def no_token(self) -> bool: ...
+
+
+class EndpointOptions(ListenOptions, Protocol):
+    """The same, and how the command prints."""
+
+    @property
+    def json(self) -> bool: ...
 
 
 def install_shutdown_handler(hurry: Callable[[], object]) -> threading.Event:
@@ -84,6 +94,35 @@ def port_and_token(options: ListenOptions) -> Iterator[tuple[int, str | None]]:
             yield port, tokens.write_token(port)
         finally:
             tokens.remove_token(port)
+
+
+def announce_endpoint(
+    options: EndpointOptions,
+    what: str,
+    fields: Mapping[str, Any],
+    port: int,
+    token: str | None,
+    more: Mapping[str, Any] | None = None,
+) -> None:
+    """Say what an endpoint over HTTP serves, and where its token is.
+
+    ``what``: in words. ``fields`` and ``more``: what --json prints before and after that of the token.
+    """
+    from llmzoo.serve import tokens
+
+    variable = options.token_env if options.token_env in os.environ else None
+    file = None if token is None or variable else str(token_file(port))
+    if options.json:
+        print_json({**fields, "token_file": file, "token_env": variable, **(more or {})})
+    else:
+        where = "none is needed" if token is None else f"in {file or variable}"
+        print(f"serving {what}")
+        print(f"token: {where}", flush=True)
+    if not tokens.is_loopback(options.host):
+        print(
+            "llmzoo: texts and the token travel in the clear; put a server with TLS in front",
+            file=sys.stderr,
+        )
 
 
 def _free_port(host: str) -> int:

@@ -21,7 +21,7 @@ from llmzoo.policies import ScriptedPolicy
 from llmzoo.policies.base import Policy, PolicyRequest
 from llmzoo.records import Batch, Episode, wire
 from llmzoo.rollout.episodes import play_episodes
-from llmzoo.runs.named_policies import display_name, load_policy_for_agents
+from llmzoo.runs.named_policies import load_policy_for_agents
 
 DEFAULT_CONCURRENCY = 256  # episodes in lockstep, on each rank
 
@@ -156,7 +156,7 @@ def resolve_policy(
         if is_mapping:
             check_names("agent", by_agent, agents)
         policies = load_policy_for_agents(name, agents, seed=seed)
-        loaded[name] = policies, display_name(name, policies)
+        loaded[name] = policies, name
     if not is_mapping:
         return loaded[str(policy)] if loaded else _as_policy(policy)
     agent_policies, names = {}, []

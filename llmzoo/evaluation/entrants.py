@@ -23,7 +23,6 @@ MAX_SNAPSHOTS = 20  # limit on checkpoints and copies of one run
 # the settings of each kind of player, besides the seed
 _OPTIONS_BY_KIND = {
     "scripted": (),
-    "server": ("sampling",),
     "endpoint": ("sampling", "chat"),
     "model": ("sampling", "chat", "device", "trust_remote_code"),
 }

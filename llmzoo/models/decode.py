@@ -85,13 +85,15 @@ def sample(
     has_stopped: Callable[[list[int]], bool] | None = None,
     on_finished: OnFinished = _ignore_finished,
     cancelled: Callable[[int], bool] | None = None,
+    on_growth: OnFinished | None = None,
 ) -> list[list[SampledTokens]]:
     """Sample K rows for each prompt.
 
     ``keys``: one number per prompt. It fixes the prompt's noise, whatever else is in the batch.
     ``has_stopped(ids)``: whether a stop string has appeared. ``on_finished``: called once per prompt, as
     soon as all its rows are known to be complete. ``cancelled(prompt)``: asked for each token; if
-    true, the prompt's rows stay unfinished. Equal neighbouring prompts are read once. ``cuda_graphs``: on
+    true, the prompt's rows stay unfinished. ``on_growth``: called with a prompt and its rows after each
+    read in which they have grown and not ended. Equal neighbouring prompts are read once. ``cuda_graphs``: on
     a GPU, sample by :mod:`llmzoo.models.static_rows` if it fits the model. ``adapters``: the names of
     several in alphabetical order, which share a step where it is static; by default the model samples as it
     computes. ``adapter_of``: which of them each prompt has, in ascending order.
@@ -134,13 +136,14 @@ def sample(
                 has_stopped=has_stopped,
                 on_finished=_with_offset(on_finished, first),
                 cancelled=None if cancelled is None else _with_offset(cancelled, first),
+                on_growth=None if on_growth is None else _with_offset(on_growth, first),
             )
         return sampled_rows
     if rows is None:
         decoder = _make_decoder(model, prompts_read, counts, sampling.max_new_tokens, pad_id)
         rows = DynamicRows(decoder, sampling, uniforms, greedy=greedy)
     growth = _GrowingRows(
-        len(prompts), group_size, set(eos_ids), has_stopped, on_finished, cancelled
+        len(prompts), group_size, set(eos_ids), has_stopped, on_finished, cancelled, on_growth
     )
     batch = growth.alive
     on_cpu = model.device.type == "cpu"  # where a read costs nothing
@@ -197,12 +200,14 @@ class _GrowingRows:
         has_stopped: Callable[[list[int]], bool] | None,
         on_finished: OnFinished,
         cancelled: Callable[[int], bool] | None,
+        on_growth: OnFinished | None,
     ):
         self.rows = [SampledTokens([], [], False) for _ in range(prompts * group_size)]
         self.alive = list(range(len(self.rows)))
         self._growing = [group_size] * prompts  # the number of unfinished rows of each prompt
         self._group_size, self._eos = group_size, eos
         self._stopped, self._on_finished, self._cancelled = has_stopped, on_finished, cancelled
+        self._on_growth = on_growth
 
     def append(self, batch: Sequence[int], steps: Sequence[Sequence[Sequence[float]]]) -> None:
         """Append what was sampled in some steps for the rows of ``batch``.
@@ -221,6 +226,10 @@ class _GrowingRows:
                 self.alive = left
             if not left:
                 return
+        if self._on_growth is not None:
+            for prompt in {at // self._group_size for at in self.alive}:
+                if self._growing[prompt]:
+                    self._on_growth(prompt, self._of(prompt))
 
     def _append(self, at: int, token: int, logprob: float) -> None:
         row = self.rows[at]

@@ -2,8 +2,8 @@
 
 ``load(name)`` returns a policy by name: a scripted player (``expert``, ``noisy_expert``, ``random``,
 ``silent``, ``human``), the embedded model (``tiny``), a model that ``llmzoo fetch`` has brought (``smollm2``), a
-causal language model that transformers loads from a local folder or a hub id, a model behind an
-endpoint (``openai:MODEL``, ``openai:MODEL@BASE_URL``), or the policy of a server (``grpc://HOST:PORT``).
+causal language model that transformers loads from a local folder or a hub id, or a model behind an
+endpoint (``openai:MODEL``, ``openai:MODEL@BASE_URL``), such as one of ``llmzoo serve``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from llmzoo.policies.scripted import (
     scripted_expert,
     silent,
 )
-from llmzoo.registry import is_remote, load_object
+from llmzoo.registry import is_remote
 
 SCRIPTED = {
     "expert": expert,
@@ -47,9 +47,9 @@ SCRIPTED = {
 def load(name: str, **options: Any) -> Policy:
     """The policy called ``name``.
 
-    ``options`` go to :class:`TransformersPolicy`, to :class:`EndpointPolicy` for a model behind an
-    endpoint, or to :class:`llmzoo.serve.policies_client.RemotePolicy` for a server. Scripted players
-    have none. A model that comes with code of its own is refused without ``trust_remote_code``.
+    ``options`` go to :class:`TransformersPolicy`, or to :class:`EndpointPolicy` for a model behind an
+    endpoint. Scripted players have none. A model that comes with code of its own is refused without
+    ``trust_remote_code``.
     """
     if name in SCRIPTED:
         return SCRIPTED[name]()
@@ -57,8 +57,7 @@ def load(name: str, **options: Any) -> Policy:
         from llmzoo.policies.endpoint import EndpointPolicy
 
         return EndpointPolicy.load(name, **options)
-    if is_remote(name):
-        return _load_remote(name, **options)
+    refuse_server(name)
     return load_model(name, **options)
 
 
@@ -71,12 +70,13 @@ def load_model(name: str, **options: Any) -> Any:
     return TransformersPolicy.load(name, **options)
 
 
-def _load_remote(name: str, **options: Any) -> Policy:
-    try:
-        policy: Policy = load_object("llmzoo.serve.policies_client:load")(name, **options)
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"the policy server {name}", "serve", error.name) from error
-    return policy
+def refuse_server(name: str) -> None:
+    """Raise :class:`ConfigError` for an address of environments, which is no policy."""
+    if is_remote(name):
+        raise ConfigError(
+            f"{name} is an address of environments, not a policy: write openai:MODEL@URL for a model of "
+            "llmzoo serve, such as openai:planner_0@http://127.0.0.1:8000/v1"
+        )
 
 
 def check_model(name: str, *, trust_remote_code: bool = False) -> None:
@@ -84,8 +84,7 @@ def check_model(name: str, *, trust_remote_code: bool = False) -> None:
 
     ``trust_remote_code``: run code that comes with the model.
     """
-    if is_remote(name):
-        raise ConfigError(f"{name} is a policy server: a model that learns has its weights here")
+    refuse_server(name)
     try:
         from transformers import AutoConfig
 

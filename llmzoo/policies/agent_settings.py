@@ -28,7 +28,7 @@ class AgentSettings:
     sampling, chat: the defaults of all agents.
     agent_args: for an agent or a pattern, fields of :class:`llmzoo.runs.policy_plans.AgentConfig`. An agent with its own
         ``policy`` is not part of ``policies``: if it is a model, it has its own weights and learns them
-        unless ``frozen``; scripted policies, endpoints and policy servers never learn.
+        unless ``frozen``; scripted policies and endpoints never learn.
     model_args: for a name in ``policies``, fields of :class:`llmzoo.runs.policy_plans.ModelConfig`.
     precision, gradient_checkpointing, compile: of the policies that learn.
     lora_args: options of :meth:`TransformersPolicy.with_adapters

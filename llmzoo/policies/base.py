@@ -26,7 +26,8 @@ class PolicyRequest:
     identifies this request's sampling noise; the same number draws the same completions, whatever else
     is in the call. None: the policy numbers its requests itself. ``key``: overrides the key that
     :class:`NoiseKeys` would derive from ``noise``. ``cancelled``: once set, nobody waits for the
-    completion, and the policy may leave it unfinished.
+    completion, and the policy may leave it unfinished. ``on_growth``: a policy may pass it the token ids
+    of the K completions so far, again and again while they grow, in the thread that samples.
     """
 
     agent: str
@@ -36,8 +37,10 @@ class PolicyRequest:
     noise: int | None = None
     key: int | None = None
     cancelled: Event | None = None
+    on_growth: OnGrowth | None = None
 
 
+OnGrowth = Callable[[list[list[int]]], None]  # the ids of each completion, which grow further
 OnComplete = Callable[[int, list[Completion]], None]  # a request's index, and its completions
 
 

@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from llmzoo.endpoints import (
@@ -23,7 +23,8 @@ from llmzoo.endpoints import (
     parse_endpoint,
 )
 from llmzoo.errors import ConfigError, EndpointError
-from llmzoo.policies.base import OnComplete, PolicyRequest
+from llmzoo.models.noise import noise_key
+from llmzoo.policies.base import NoiseKeys, OnComplete, PolicyRequest
 from llmzoo.policies.settings import Chat, Sampling, SamplingPolicy
 from llmzoo.records import Completion
 from llmzoo.terminal_text import escape_unprintable
@@ -68,10 +69,13 @@ class EndpointPolicy(SamplingPolicy):
         connection, a timeout, or a body that is not a chat completion.
     backoff_s: seconds before the first retry, doubled with each. A longer ``Retry-After`` of the
         server is respected, up to a minute.
+    seed: of the sampling noise: every call sends a seed of its own, derived from it. The endpoint of
+        ``llmzoo serve`` then gives the completions that the model would give in this process, up to
+        rounding; others repeat theirs or not. None sends no seeds.
 
     If a server refuses a parameter that is not essential, later calls avoid it: they use
-    ``max_completion_tokens`` instead of ``max_tokens``, leave out ``top_p=1``, and sample a group by
-    one call per answer instead of one call with ``n``.
+    ``max_completion_tokens`` instead of ``max_tokens``, leave out ``top_p=1`` and ``seed``, and sample a
+    group by one call per answer instead of one call with ``n``.
 
     A completion's text is what follows the model's thoughts. The server may return thoughts
     separately, or within the content between the marks of a known family (:mod:`llmzoo.thoughts`).
@@ -87,7 +91,7 @@ class EndpointPolicy(SamplingPolicy):
     setting) raise :class:`ConfigError`. An endpoint counts as dead, and raises
     :class:`EndpointError`, after 8 failed calls if it has never answered, and after 32 failed calls
     in a row and a minute if it has. ``tokens_read`` and ``tokens_written`` are what the server
-    has counted of prompts and answers. A seed does not reproduce an endpoint's answers.
+    has counted of prompts and answers.
     """
 
     prompt_style: str | None = None
@@ -104,6 +108,7 @@ class EndpointPolicy(SamplingPolicy):
         workers: int = 16,
         retries: int = 3,
         backoff_s: float = 1.0,
+        seed: int | None = None,
     ):
         if workers < 1 or retries < 0 or backoff_s < 0:
             raise ConfigError("workers is at least 1, retries and backoff_s are at least 0")
@@ -125,6 +130,7 @@ class EndpointPolicy(SamplingPolicy):
         self.workers = workers
         self.retries = retries
         self.backoff_s = backoff_s
+        self.noise_keys = None if seed is None else NoiseKeys(seed)
         self.answers_failed = 0
         self.consecutive_failures = 0  # in a row
         self.dead_after = _DEAD_BEFORE_ANSWER
@@ -159,9 +165,17 @@ class EndpointPolicy(SamplingPolicy):
     ) -> list[list[Completion]]:
         return _run_coroutine(self._respond(requests, group_size, greedy))
 
+    def reseed(self, seed: int) -> None:
+        """Restart the sampling noise; also for copies of this policy, which share it."""
+        if self.noise_keys is not None:
+            self.noise_keys.reseed(seed)
+
     async def _respond(
         self, requests: Sequence[PolicyRequest], group_size: int, greedy: bool
     ) -> list[list[Completion]]:
+        if self.noise_keys is not None:
+            keys = self.noise_keys.keys(requests)
+            requests = [replace(r, key=key) for r, key in zip(requests, keys, strict=True)]
         async with make_async_client(self.endpoint) as client:
             calls = _CallBatch(self, client)
             tasks = [asyncio.ensure_future(calls.answers(r, group_size, greedy)) for r in requests]
@@ -172,8 +186,8 @@ class EndpointPolicy(SamplingPolicy):
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
 
-    def body(self, request: PolicyRequest, n: int, greedy: bool) -> dict[str, Any]:
-        """The arguments of one call for ``n`` answers."""
+    def body(self, request: PolicyRequest, n: int, greedy: bool, number: int = 0) -> dict[str, Any]:
+        """The arguments of one call for ``n`` answers, the first of which is the ``number``-th of a group."""
         messages = [{"role": "user", "content": str(request.observation)}]
         chat = self.chat_for(request.agent)
         if chat.system is not None:
@@ -184,6 +198,9 @@ class EndpointPolicy(SamplingPolicy):
             extra["chat_template_kwargs"] = dict(chat.chat_template_args)
         if n > 1:
             body["n"] = n
+        if request.key is not None and self.noise_keys is not None and "seed" not in self.left_out:
+            # equal seeds give equal answers
+            body["seed"] = noise_key(request.key, "answer", number) if number else request.key
         sampling = self.sampling_for(request.agent)
         if sampling is not None:
             renamed = "max_tokens" in self.left_out
@@ -292,7 +309,7 @@ class _CallBatch:
                 if not failure.form:
                     return [self._failed_completion(failure) for _ in range(group_size)]
         singles = await asyncio.gather(
-            *(self._one(request, greedy) for _ in range(group_size - len(completions)))
+            *(self._one(request, greedy, n) for n in range(len(completions), group_size))
         )
         if in_one_call and any(not isinstance(answer, _CallError) for answer in singles):
             self.policy.left_out.add("n")
@@ -303,13 +320,17 @@ class _CallBatch:
     def _failed_completion(self, failure: _CallError) -> Completion:
         return self.policy.failed_completion(str(failure), refused=failure.refused)
 
-    async def _one(self, request: PolicyRequest, greedy: bool) -> Completion | _CallError:
+    async def _one(
+        self, request: PolicyRequest, greedy: bool, number: int
+    ) -> Completion | _CallError:
         try:
-            return (await self._call(request, 1, greedy))[0]
+            return (await self._call(request, 1, greedy, number))[0]
         except _CallError as failure:
             return failure
 
-    async def _call(self, request: PolicyRequest, n: int, greedy: bool) -> list[Completion]:
+    async def _call(
+        self, request: PolicyRequest, n: int, greedy: bool, number: int = 0
+    ) -> list[Completion]:
         """The answers of one call: at least one, at most n. Raises ``_CallError``."""
         import openai
 
@@ -317,7 +338,7 @@ class _CallBatch:
         attempt = 0
         async with self.slots:
             while True:
-                body = policy.body(request, n, greedy)
+                body = policy.body(request, n, greedy, number)
                 single_may_work, asked_pause = False, 0.0
                 try:
                     create = self.client.chat.completions.create(**body)
@@ -331,8 +352,9 @@ class _CallBatch:
                     status = error.status_code
                     why = f"status {status}: {policy.endpoint.refusal(error)}"
                     single_may_work = n > 1 and status in _UNSUPPORTED_N_STATUSES
-                    if _refuses_optional_parameter(error, body):
-                        policy.left_out.add(str(error.param))
+                    refused = _refused_optional_parameter(error, body)
+                    if refused is not None:
+                        policy.left_out.add(refused)
                         continue
                     if _refuses_this_prompt(error):
                         policy.record_success()
@@ -383,13 +405,17 @@ def _parse_choices(reply: Any) -> list[ReplyChoice]:
     return parsed
 
 
-def _refuses_optional_parameter(error: APIStatusError, body: Mapping[str, Any]) -> bool:
-    """Whether the server refuses a parameter that the call does not need."""
+def _refused_optional_parameter(error: APIStatusError, body: Mapping[str, Any]) -> str | None:
+    """The parameter that the server refuses and the call does not need; None for another refusal."""
     if error.status_code not in (400, 422):
-        return False
-    if error.param == "top_p":
-        return body.get("top_p") == 1.0
-    return error.param == "max_tokens" and "max_tokens" in body
+        return None
+    if error.param == "top_p" and body.get("top_p") == 1.0:
+        return "top_p"
+    if error.param == "max_tokens" and "max_tokens" in body:
+        return "max_tokens"
+    # many servers do not say which parameter they refuse
+    refuses_seed = error.param == "seed" or re.search(r"\bseed\b", error.message, re.IGNORECASE)
+    return "seed" if "seed" in body and refuses_seed else None
 
 
 def _refuses_this_prompt(error: APIStatusError) -> bool:

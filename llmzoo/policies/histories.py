@@ -19,7 +19,6 @@ from llmzoo.spaces import Conversation
 Ids = tuple[int, ...]
 Messages = Sequence[Mapping[str, Any]]
 
-_MAX_REMEMBERED = 2**15  # completions that are remembered
 _Prompt = tuple[str | None, bytes]  # an agent, and the key of a conversation
 
 
@@ -28,11 +27,12 @@ class Histories:
 
     ``broken`` counts completions that came back changed, and those that the chat template does not
     repeat as they were (a thought that it leaves out): their turn begins a new row. The first one
-    raises a warning.
+    raises a warning. ``size``: the number of completions that are remembered.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, size: int = 2**15) -> None:
         self.broken = 0
+        self._size = size
         self._completions: OrderedDict[tuple[_Prompt, str], tuple[Ids, Ids]] = OrderedDict()
         self._counts: Counter[_Prompt] = Counter()  # of the completions of each prompt
 
@@ -44,7 +44,7 @@ class Histories:
         self._counts[entry[0]] += entry not in self._completions
         self._completions[entry] = prompt, ids
         self._completions.move_to_end(entry)
-        if len(self._completions) > _MAX_REMEMBERED:
+        if len(self._completions) > self._size:
             (oldest, _), _ = self._completions.popitem(last=False)
             self._counts[oldest] -= 1
             if not self._counts[oldest]:

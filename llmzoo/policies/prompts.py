@@ -23,7 +23,7 @@ from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies.histories import Histories, Ids
 from llmzoo.policies.settings import Chat
 from llmzoo.policies.template_bounds import render_bounded
-from llmzoo.spaces import Conversation
+from llmzoo.spaces import Conversation, PlainPrompt
 from llmzoo.thoughts import THOUGHT_MARKS, ThoughtMarks, marks_ending_with, strip_thoughts
 
 _PROBE = "probe"
@@ -80,7 +80,7 @@ class PromptFormatter:
         In a conversation, the answers of ``agent`` in ``histories`` are the tokens that were sampled.
         """
         if not isinstance(text, Conversation):
-            if self._template is None:
+            if self._template is None or isinstance(text, PlainPrompt):
                 return tuple(self._encode_with_added_tokens(_split_at_control(self._control, text)))
             return self.encode_messages([{"role": "user", "content": text}], generation_prompt=True)
         if histories is not None and (known := histories.sampled_completions(agent, text.messages)):
@@ -169,9 +169,12 @@ class PromptFormatter:
             ids = self._tokenize(f"{self.marks.closes}\n\n") + ids
         return tuple(ids)
 
-    def answer(self, ids: Sequence[int]) -> str | None:
-        """The answer in the sampled ``ids``, after the thoughts; None if a thought is still open."""
-        if self.marks is None:
+    def answer(self, ids: Sequence[int], *, plain: bool = False) -> str | None:
+        """The answer in the sampled ``ids``, after the thoughts; None if a thought is still open.
+
+        ``plain``: they continue a text, without turns and thoughts.
+        """
+        if self.marks is None or plain:
             return str(self.tokenizer.decode(list(ids), skip_special_tokens=True))
         kept = [n for n in ids if n in self._mark_token_ids or n not in self.special]
         text = str(self.tokenizer.decode(kept, skip_special_tokens=False))

@@ -15,6 +15,7 @@ from llmzoo.models import step_pool
 from llmzoo.models.decode import OnFinished, SampledTokens, sample
 from llmzoo.models.memory import explain_out_of_memory
 from llmzoo.models.packing import split_into_packs
+from llmzoo.policies.base import OnGrowth
 from llmzoo.policies.settings import Sampling
 
 if TYPE_CHECKING:
@@ -37,12 +38,14 @@ def sample_in_passes(
     greedy: bool,
     on_finished: OnFinished,
     cancelled: Sequence[Event | None],
+    on_growth: Sequence[OnGrowth | None],
 ) -> None:
     """Sample K rows per prompt with the sampler, or else with the model, ``max_rows`` and prompts
     of :data:`PROMPT_TOKENS_PER_PASS` at once. Prompts of one adapter are neighbours.
 
     A prompt's rows are passed to ``on_finished``, with its index, as soon as they are complete or
-    its event in ``cancelled`` is set. Raises :class:`llmzoo.errors.OutOfMemoryError`.
+    its event in ``cancelled`` is set. The ids of rows that grow are passed to the prompt's function in
+    ``on_growth``; a separate sampler passes none. Raises :class:`llmzoo.errors.OutOfMemoryError`.
     """
     first = policies[0]
     if first.sampler is not None:
@@ -82,6 +85,7 @@ def sample_in_passes(
                         has_stopped=first.stop_condition(sampling),
                         on_finished=partial(_finish_with_offset, on_finished, part.start, finished),
                         cancelled=_cancellation_check(cancelled[here]),
+                        on_growth=_growth_listener(on_growth[here]),
                     )
             except OutOfMemoryError:
                 # ranks that share weights must make the same passes
@@ -126,3 +130,16 @@ def _cancellation_check(events: Sequence[Event | None]) -> Callable[[int], bool]
         return event is not None and event.is_set()
 
     return is_set
+
+
+def _growth_listener(listeners: Sequence[OnGrowth | None]) -> OnFinished | None:
+    """A function that passes a prompt's growing rows to its listener; None if no prompt has one."""
+    if all(listener is None for listener in listeners):
+        return None
+
+    def on_growth(number: int, rows: list[SampledTokens]) -> None:
+        listener = listeners[number]
+        if listener is not None:
+            listener([row.ids for row in rows])
+
+    return on_growth

@@ -47,7 +47,7 @@ from llmzoo.policies.prompts import PromptFormatter
 from llmzoo.policies.sampling_passes import sample_in_passes
 from llmzoo.policies.settings import Chat, Sampling, SamplingPolicy
 from llmzoo.records import Completion
-from llmzoo.spaces import Conversation
+from llmzoo.spaces import Conversation, PlainPrompt
 
 __all__ = ["TINY_FOLDER", "TransformersPolicy", "hide_progress_bars"]
 
@@ -265,6 +265,7 @@ class TransformersPolicy(LanguageModel, JointlySampled, SamplingPolicy):
                 greedy,
                 on_finished,
                 [requests[i].cancelled for i in indices],
+                [requests[i].on_growth for i in indices],
             )
         return completions_by_request
 
@@ -357,7 +358,7 @@ class TransformersPolicy(LanguageModel, JointlySampled, SamplingPolicy):
     ) -> Completion:
         self.tokens_sampled += len(row.ids)
         prompts = self.prompts_for(request.agent)
-        text = prompts.answer(row.ids)
+        text = prompts.answer(row.ids, plain=isinstance(request.observation, PlainPrompt))
         if isinstance(request.observation, Conversation):
             full_text = str(self.tokenizer.decode(row.ids, skip_special_tokens=True))
             ids = tuple(row.ids)

@@ -12,8 +12,7 @@ from llmzoo.names import check_agent_keys, value_for_agent
 from llmzoo.policies import SCRIPTED
 from llmzoo.policies.base import Policy
 from llmzoo.policies.settings import Sampling, SamplingPolicy
-from llmzoo.registry import is_remote
-from llmzoo.runs.named_policies import display_name, load_policy_for_agents
+from llmzoo.runs.named_policies import load_policy_for_agents
 from llmzoo.runs.policy_plans import AgentConfig
 
 _PROMPT_OPTIONS = ("system", "chat_template_args", "thought_end")
@@ -70,7 +69,7 @@ def load_agent_policies(
     for key, members in groups.items():
         name, prompts = json.loads(key)
         # settings for all agents apply to those with a model
-        runs_here = not (name in SCRIPTED or is_remote(name) or name.startswith(ENDPOINT_PREFIX))
+        runs_here = not (name in SCRIPTED or name.startswith(ENDPOINT_PREFIX))
         loaded |= load_policy_for_agents(
             name,
             members,
@@ -86,17 +85,14 @@ def load_agent_policies(
     }
 
 
-def format_policy_names(names: Mapping[str, str], loaded: Mapping[str, Policy]) -> str:
+def format_policy_names(names: Mapping[str, str]) -> str:
     """The policies' name in evaluations: one name, or ``AGENT: NAME`` for each agent.
 
-    ``names``: from :func:`policy_names`. ``loaded``: from :func:`load_agent_policies`.
+    ``names``: from :func:`policy_names`.
     """
-    display_names = {
-        agent: display_name(name, {agent: loaded[agent]}) for agent, name in names.items()
-    }
     if len(set(names.values())) == 1:
-        return next(iter(display_names.values()))
-    return ", ".join(f"{agent}: {name}" for agent, name in display_names.items())
+        return next(iter(names.values()))
+    return ", ".join(f"{agent}: {name}" for agent, name in names.items())
 
 
 def _with_agent_sampling(policy: Policy, agent: str, settings: Mapping[str, Any]) -> Policy:

@@ -12,7 +12,6 @@ from llmzoo.errors import ConfigError, MissingExtraError
 from llmzoo.policies import SCRIPTED, load, run_models
 from llmzoo.policies.base import Policy, default_max_new_tokens
 from llmzoo.policies.settings import Chat, Sampling
-from llmzoo.registry import is_remote
 
 T = TypeVar("T")
 
@@ -61,15 +60,6 @@ def load_policy_for_agents(
     )
 
 
-def display_name(name: str, agent_policies: Mapping[str, Policy]) -> str:
-    """The policy's name in evaluations.
-
-    ``agent_policies``: what :func:`load_policy_for_agents` returned for ``name``.
-    """
-    # an address does not tell which model it hosts
-    return next(iter(agent_policies.values())).name if is_remote(name) else name
-
-
 def check_model(name: str, *, trust_remote_code: bool = False) -> None:
     """Raise :class:`ConfigError` unless this is a model or a run with a checkpoint."""
     refuse_stages(name)
@@ -104,21 +94,17 @@ def _load_policy(
     device: str | None,
     trust_remote_code: bool,
 ) -> Policy:
-    if device is not None and (
-        name in SCRIPTED or is_remote(name) or name.startswith(ENDPOINT_PREFIX)
-    ):
+    behind_endpoint = name.startswith(ENDPOINT_PREFIX)
+    if device is not None and (name in SCRIPTED or behind_endpoint):
         raise ConfigError(
             f"{name} runs no model in this process, so device would have no effect: leave it out"
         )
-    if chat and (name in SCRIPTED or is_remote(name)):
-        why = "builds its own prompts" if is_remote(name) else "reads no prompts"
-        raise ConfigError(f"{name} {why}, so {', '.join(chat)} would have no effect: leave it out")
+    if chat and name in SCRIPTED:
+        raise ConfigError(
+            f"{name} reads no prompts, so {', '.join(chat)} would have no effect: leave it out"
+        )
     if name in SCRIPTED:
         return load(name)
-    if is_remote(name):
-        hosted: Any = load(name, seed=seed)  # with the server's own settings, except for given ones
-        return _build(hosted.with_sampling, sampling_options) if sampling_options else hosted
-    behind_endpoint = name.startswith(ENDPOINT_PREFIX)
     if not behind_endpoint:
         policies.check_model(name, trust_remote_code=trust_remote_code)
     settings = _build(
@@ -126,7 +112,7 @@ def _load_policy(
     )
     prompts = _build(Chat, chat)
     if behind_endpoint:
-        return load(name, sampling=settings, chat=prompts)
+        return load(name, seed=seed, sampling=settings, chat=prompts)
     return load(
         name,
         seed=seed,

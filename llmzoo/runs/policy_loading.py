@@ -23,7 +23,6 @@ from llmzoo.policies.vllm.config import TransformersArgs, is_server, sampler_con
 from llmzoo.policies.vllm.sampler import attach_samplers
 from llmzoo.runs import run_folder
 from llmzoo.runs.policy_plans import OTHERS, AgentPlan, plan_policies, policy_kind
-from llmzoo.runs.trust import check_trusted
 
 LearningPolicies = dict[str, TransformersPolicy]  # the learning policies, by name
 # keys of a saved adapter's configuration that are not options for creating one
@@ -96,8 +95,6 @@ def load_run_policies(
     sampling_overrides, chat_overrides = dict(sampling or {}), dict(chat or {})
     sampling_fields = ("temperature", "top_p", "top_k")
     config = run_folder.require_config(run, "policies", "model", "others", *sampling_fields)
-    policies = {agent: own.get("policy") for agent, own in config.get("agent_args", {}).items()}
-    check_trusted(run, {"others": config["others"], "policies": policies}, {})
     arrangement = config["policies"]
     if isinstance(arrangement, str) and arrangement not in ("shared", "separate", "lora", *agents):
         raise ConfigError(
@@ -219,12 +216,14 @@ def _load_plans(
         options = _sampling_options(members, settings)
         if policy_kind(start) == "scripted":
             options = {}
-        elif policy_kind(start) in ("model", "server"):
-            options |= {"seed": seed, **(training if members[0].learns else {})}
-            if policy_kind(start) == "server":  # it builds its own prompts
-                options = {n: v for n, v in options.items() if n not in ("chat", "chats")}
-            else:
-                options |= {"device": settings.device, **trust}
+        else:
+            options |= {"seed": seed}
+        if policy_kind(start) == "model":
+            options |= {
+                **(training if members[0].learns else {}),
+                "device": settings.device,
+                **trust,
+            }
         policies |= dict.fromkeys((plan.agent for plan in members), load(start, **options))
     return {agent: policies[agent] for agent in plans}
 

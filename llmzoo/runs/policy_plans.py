@@ -19,10 +19,9 @@ from llmzoo.names import (
     matches_a_key,
     value_for_agent,
 )
-from llmzoo.policies import SCRIPTED
+from llmzoo.policies import SCRIPTED, refuse_server
 from llmzoo.policies.agent_settings import AgentSettings, Arrangement
 from llmzoo.policies.settings import Chat, Sampling
-from llmzoo.registry import is_remote
 
 SHARED = "policy"  # the name of the one policy for all agents
 OTHERS = "(others)"  # the name of the policy of all agents that ``policies`` leaves out
@@ -42,7 +41,7 @@ _KINDS: Mapping[Any, tuple[tuple[type, ...], str]] = {
 class AgentConfig:
     """Settings of one agent; None: the run's setting."""
 
-    # the policy of this agent: a scripted policy, a model, openai:..., grpc://... or a run folder
+    # the policy of this agent: a scripted policy, a model, openai:... or a run folder
     policy: str | None = None
     frozen: bool = False  # the model does not learn
     learner: str | None = None  # computes the credit of this agent's completions
@@ -123,7 +122,7 @@ class ModelConfig:
 class AgentPlan:
     """The policy of one agent.
 
-    ``source``: a scripted policy, an endpoint, a server, a model or a run folder. Agents with the
+    ``source``: a scripted policy, an endpoint, a model or a run folder. Agents with the
     same ``name`` share a policy, which checkpoints save under this name if it learns. ``adapter``:
     the policy is an adapter on a base, which all such agents with the same ``base`` share. In a new run, this
     base is the ``source``.
@@ -243,11 +242,10 @@ def _model_configs(
 
 
 def policy_kind(source: str) -> str:
-    """``"scripted"``, ``"endpoint"``, ``"server"`` (a policy server) or ``"model"``."""
+    """``"scripted"``, ``"endpoint"`` or ``"model"``. Raises :class:`ConfigError` for a server's address."""
     if source in SCRIPTED:
         return "scripted"
-    if is_remote(source):
-        return "server"
+    refuse_server(source)
     return "endpoint" if source.startswith(ENDPOINT_PREFIX) else "model"
 
 
@@ -324,14 +322,9 @@ def _check_effects(
             f"leave out {', '.join(sampled)}"
         )
     prompt_options = [name for name in config.explicit_settings() if name in _CHAT_OPTIONS]
-    if prompt_options and policy_kind(plan.source) in ("scripted", "server"):
-        why = (
-            "reads no prompts"
-            if policy_kind(plan.source) == "scripted"
-            else "builds its own prompts"
-        )
+    if prompt_options and policy_kind(plan.source) == "scripted":
         raise ConfigError(
-            f"agent {agent!r} is played by {plan.source!r}, which {why}: "
+            f"agent {agent!r} is played by {plan.source!r}, which reads no prompts: "
             f"leave out {', '.join(prompt_options)}"
         )
     single_learner = arrangement in plans if isinstance(arrangement, str) else False

@@ -46,9 +46,9 @@ def check_trusted(run: object, saved: Mapping[str, Any], given: Mapping[str, Any
     for value in _walk(saved):
         if isinstance(value, Mapping) and value.get("api_key_env") not in (None, AUTO):
             _check_key(run, value)
-    for name, setting in saved.items():
+    for name in ("env", "env_args"):
         own = [*_walk(given.get(name))]
-        for value in _walk(setting):
+        for value in _walk(saved.get(name)):
             if isinstance(value, str) and is_remote(value) and value not in own:
                 _check_token(run, value)
 

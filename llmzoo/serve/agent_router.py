@@ -1,4 +1,4 @@
-"""A policy for each agent of programs that run elsewhere."""
+"""The policies of several agents as one, for programs and clients elsewhere."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import Any
 from llmzoo.errors import ConfigError
 from llmzoo.policies import SCRIPTED
 from llmzoo.policies.base import Policy, PolicyRequest, RoutedPolicy
+from llmzoo.policies.settings import Sampling, SamplingPolicy
 from llmzoo.runs.evaluation_policies import load_agent_policies, policy_names
+
+_MAX_CACHED_SETTINGS = 64  # settings whose policies are kept
 
 
 class AgentRouter(RoutedPolicy):
@@ -18,9 +21,24 @@ class AgentRouter(RoutedPolicy):
         self.name = ", ".join(dict.fromkeys(policy.name for policy in agent_policies.values()))
         self.prompt_style: str | None = None
         self._policies = dict(agent_policies)
+        self._by_sampling: dict[Sampling, AgentRouter] = {}
 
     def route(self, request: PolicyRequest) -> Policy:
         return self._policies[request.agent]
+
+    def with_sampling(self, sampling: Sampling) -> AgentRouter:
+        """The same policies (same weights) with these settings. All of them sample."""
+        if sampling not in self._by_sampling:
+            if len(self._by_sampling) == _MAX_CACHED_SETTINGS:
+                self._by_sampling.clear()
+            changed: dict[int, Policy] = {}
+            for policy in self._policies.values():
+                assert isinstance(policy, SamplingPolicy)
+                changed.setdefault(id(policy), policy.with_sampling_for_all(sampling))
+            self._by_sampling[sampling] = AgentRouter(
+                {agent: changed[id(policy)] for agent, policy in self._policies.items()}
+            )
+        return self._by_sampling[sampling]
 
 
 def load_models_for_agents(

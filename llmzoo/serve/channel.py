@@ -22,9 +22,8 @@ from urllib.parse import urlsplit
 import grpc
 from google.protobuf.message import Message
 
-from llmzoo.endpoints import TOKEN_ENV
+from llmzoo.endpoints import TOKEN_ENV, read_token
 from llmzoo.errors import ConfigError, LlmzooError
-from llmzoo.serve import tokens
 from llmzoo.serve.hosting import DEFAULT_PORT, GREATEST_MESSAGE_BYTES
 from llmzoo.serve.tokens import check_token, is_loopback
 from llmzoo.serve.validation import RemoteError, to_single_line
@@ -192,7 +191,7 @@ class _Secrets:
         if token is not None:
             check_token(token)
         elif is_loopback(address.host):
-            token = tokens.read_token(address.port)
+            token = read_token(address.port)
         if not address.tls:
             return cls(token, None, None, None)
         ca, certificate, key = map(os.environ.get, (TLS_CA_ENV, TLS_CERT_ENV, TLS_KEY_ENV))

@@ -13,20 +13,18 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from llmzoo.envs.programs.chat_server import RequestError
 from llmzoo.envs.programs.client import Client
 from llmzoo.envs.programs.errors import ProgramClosed
+from llmzoo.envs.programs.http_server import RequestError
 from llmzoo.envs.programs.local_gateway import parse_reward
 from llmzoo.evaluation.episode_folder import EpisodeFolder
 from llmzoo.policies.base import Policy
 from llmzoo.records import Episode
 from llmzoo.serve.agent_router import AgentRouter
-from llmzoo.serve.policies_batching import Batcher
-from llmzoo.serve.policies_hosted import HostedPolicy
+from llmzoo.serve.batching import Batcher
 from llmzoo.serve.recorded_episode import GatewaySettings, RecordedEpisode
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_MAX_WAITING_CALLS = 4096  # that wait for the policies
 _IDLE_CHECK_S = 1.0  # between looks for episodes that are idle, at most
 
 
@@ -53,7 +51,7 @@ class PolicyGateway:
         max_episodes: int = 16_384,
     ):
         self.token = token
-        self._batcher = Batcher(HostedPolicy(AgentRouter(agent_policies)), calls=_MAX_WAITING_CALLS)
+        self._batcher = Batcher(AgentRouter(agent_policies))
         self._shared = GatewaySettings(self._batcher, tuple(agent_policies), greedy, success)
         self._folder = folder
         self._idle_s, self._most = idle_s, max_episodes

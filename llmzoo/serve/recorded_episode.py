@@ -7,12 +7,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from llmzoo.envs.programs.chat_server import RequestError
 from llmzoo.envs.programs.errors import ProgramClosed
+from llmzoo.envs.programs.http_server import RequestError
 from llmzoo.envs.programs.messages import ProgramCall
 from llmzoo.envs.programs.rewards import (
     Shares,
@@ -22,9 +21,14 @@ from llmzoo.envs.programs.rewards import (
 )
 from llmzoo.models.noise import noise_key
 from llmzoo.policies.base import PolicyRequest
-from llmzoo.records import Completion, Decision, Episode
-from llmzoo.serve.policies_batching import Batcher, CallSettings, PolicyCall, ServerBusyError
-from llmzoo.serve.policies_hosted import REMOTE_ENV_PLACEHOLDER
+from llmzoo.records import Decision, Episode
+from llmzoo.serve.batching import (
+    REMOTE_ENV_PLACEHOLDER,
+    Batcher,
+    CallSettings,
+    PolicyCall,
+    ServerBusyError,
+)
 from llmzoo.spaces import Conversation
 
 ENV_ID = "gateway"
@@ -77,7 +81,7 @@ class RecordedEpisode:
         observation = call.observation()
         policy_call = self._begin(call.agent, observation, count)
         try:
-            completions = await policy_call.completions()
+            groups = await policy_call.groups()
         except asyncio.CancelledError:
             self._shared.batcher.cancel(policy_call)
             raise
@@ -89,6 +93,7 @@ class RecordedEpisode:
             with self._lock:
                 self._running.discard(policy_call)
                 self._last_call = time.monotonic()
+        completions = [completion for group in groups for completion in group]
         with self._lock:
             if self._ended.is_set() or len(completions) < count:
                 raise self._closed_error()
@@ -146,7 +151,7 @@ class RecordedEpisode:
             self._shared.batcher.cancel(call)
         return bool(self._decisions)
 
-    def _begin(self, agent: str, observation: Conversation, count: int) -> _AwaitedCall:
+    def _begin(self, agent: str, observation: Conversation, count: int) -> PolicyCall:
         with self._lock:
             if self._ended.is_set():
                 raise self._closed_error()
@@ -163,7 +168,7 @@ class RecordedEpisode:
                 for number in range(first, first + count)
             ]
             settings = CallSettings(group_size=1, greedy=self._shared.greedy, sampling=None)
-            policy_call = _AwaitedCall(requests, settings)
+            policy_call = PolicyCall(requests, settings)
             self._running.add(policy_call)
         try:
             self._shared.batcher.take(policy_call)
@@ -201,23 +206,3 @@ class RecordedEpisode:
 
     def _closed_error(self) -> ProgramClosed:
         return ProgramClosed(f"episode {self.id!r} has ended")
-
-
-class _AwaitedCall(PolicyCall):
-    """A call whose completions are awaited in an event loop."""
-
-    def __init__(self, requests: list[PolicyRequest], settings: CallSettings):
-        super().__init__(requests, settings)
-        self._loop = asyncio.get_running_loop()
-        self._complete = asyncio.Event()
-
-    def end(self, error: Exception | None = None) -> None:
-        super().end(error)
-        with suppress(RuntimeError):  # the loop has ended without waiting for this call
-            self._loop.call_soon_threadsafe(self._complete.set)
-
-    async def completions(self) -> list[Completion]:
-        """The completions in order; fewer if the call was cancelled. Raises the policy's exception."""
-        await self._complete.wait()
-        by_number = dict(item for batch in self.answers() for item in batch)
-        return [by_number[number][0] for number in sorted(by_number)]

@@ -9,11 +9,9 @@ from __future__ import annotations
 import ipaddress
 import os
 import secrets
-from pathlib import Path
 
-from llmzoo.endpoints import TOKEN_ENV
+from llmzoo.endpoints import TOKEN_ENV, token_file
 from llmzoo.errors import ConfigError
-from llmzoo.files import user_cache
 
 MIN_TOKEN_LENGTH = 16  # characters; 16 random hexadecimal digits are 64 bits
 
@@ -31,22 +29,9 @@ def write_token(port: int) -> str:
     return token
 
 
-def read_token(port: int) -> str | None:
-    """The token of the server at a local port, if it left one."""
-    try:
-        return token_file(port).read_text()
-    except OSError:
-        return None
-
-
 def remove_token(port: int) -> None:
     """Remove the token of a server that has ended."""
     token_file(port).unlink(missing_ok=True)
-
-
-def token_file(port: int) -> Path:
-    """Where the token of the server at a local port lies."""
-    return user_cache() / "tokens" / str(port)
 
 
 def is_loopback(host: str) -> bool:

@@ -112,19 +112,12 @@ def test_no_command_sends_a_variable_that_the_folder_names(
 
 
 @pytest.mark.parametrize("command", ["eval", "collect", "exploit", "resume"])
-@pytest.mark.parametrize("where", ["others", "agent_args", "env"])
 def test_no_command_sends_the_token_to_a_server_that_the_folder_names(
-    command, where, theirs, llmzoo, monkeypatch
+    command, theirs, llmzoo, monkeypatch
 ):
     monkeypatch.setenv("LLMZOO_TOKEN", SECRET)
     address = "grpcs://evil.invalid:50051"
-    theirs(
-        **{
-            "others": {"others": address, "policies": "player_0"},
-            "agent_args": {"agent_args": {"player_1": {"policy": address}}},
-            "env": {"env": f"{address}/kuhn_poker_v0"},
-        }[where]
-    )
+    theirs(env=f"{address}/kuhn_poker_v0")
     said = llmzoo(*PLAYING[command])
     assert said.code == 2
     assert f"theirs names the server {address}" in said.err
@@ -133,7 +126,7 @@ def test_no_command_sends_the_token_to_a_server_that_the_folder_names(
 
 def test_a_server_is_asked_where_there_is_no_token_to_take(theirs, llmzoo, monkeypatch):
     monkeypatch.delenv("LLMZOO_TOKEN", raising=False)
-    theirs(others="grpc://127.0.0.1:1", policies="player_0")
+    theirs(env="grpc://127.0.0.1:1/kuhn_poker_v0")
     assert "cannot choose what is sent" not in llmzoo(*PLAYING["eval"]).err
 
 
@@ -223,15 +216,17 @@ def test_another_environment_than_it_was_is_no_repetition(theirs, llmzoo):
     assert "was played with env='kuhn_poker_v0', not 'tiny_hanabi_v0'" in said.err
 
 
-def test_the_players_of_a_run_send_no_token_from_python_either(theirs, monkeypatch):
+@pytest.mark.parametrize("where", ["others", "agent_args"])
+def test_a_server_of_environments_plays_no_agent_of_a_run(where, theirs, monkeypatch):
     monkeypatch.setenv("LLMZOO_TOKEN", SECRET)
-    folder = theirs(agent_args={"player_1": {"policy": "grpc://evil.invalid:1"}})
-    with pytest.raises(errors.ConfigError, match="a run folder cannot choose what is sent"):
+    address = "grpc://evil.invalid:1"
+    changed = {
+        "others": {"others": address, "policies": "player_0"},
+        "agent_args": {"agent_args": {"player_1": {"policy": address}}},
+    }
+    folder = theirs(**changed[where])
+    with pytest.raises(errors.ConfigError, match="write openai:MODEL@URL for a model"):
         load_policy_for_agents(str(folder), ["player_0", "player_1"])
-    monkeypatch.setenv("LLMZOO_ENDPOINT_KEYS", "evil.invalid=LLMZOO_TOKEN")
-    with pytest.raises(Exception, match=r"evil\.invalid") as asked:
-        load_policy_for_agents(str(folder), ["player_0", "player_1"])
-    assert "cannot choose" not in str(asked.value)
 
 
 @pytest.mark.parametrize("command", ["report", "export", "eval compare"])

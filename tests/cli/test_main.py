@@ -31,7 +31,7 @@ def test_the_help_lists_12_commands_in_four_groups(llmzoo):
     assert subcommands == [
         "check tasks",
         *("eval compare", "eval rescore", "eval league", "eval exploit"),
-        "serve gateway",
+        *("serve envs", "serve gateway"),
     ]
 
 

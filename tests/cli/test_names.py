@@ -10,7 +10,7 @@ from llmzoo.cli.bench import VARIED, BenchOptions
 from llmzoo.cli.collect import CollectOptions
 from llmzoo.cli.eval import EvalOptions
 from llmzoo.cli.options import check_types, parse_names, parse_options
-from llmzoo.cli.serve import ServeOptions
+from llmzoo.cli.serve_envs import ServeEnvsOptions
 from llmzoo.cli.train import TrainOptions
 from llmzoo.errors import ConfigError
 from llmzoo.training import FitConfig
@@ -40,7 +40,8 @@ def test_the_name_in_another_command_will_do(argv, given):
 def test_names_of_training_in_evaluation_and_of_one_where_there_are_several():
     given = parse_options("eval", ["--eval_tasks", "5", "--eval-split", "train"], EvalOptions)
     assert given == {"tasks": 5, "split": "train"}
-    assert parse_options("serve", ["--env", "a_v0,b_v0"], ServeOptions) == {"envs": "a_v0,b_v0"}
+    given = parse_options("serve envs", ["--env", "a_v0,b_v0"], ServeEnvsOptions)
+    assert given == {"envs": "a_v0,b_v0"}
 
 
 @pytest.mark.parametrize("text", ["a,b", "[a,b]", "[a, b]"])
@@ -78,8 +79,8 @@ def test_all_tasks_of_a_split_are_played(llmzoo):
     assert result["tasks"] == result["split_tasks"] == 21
 
 
-@pytest.mark.parametrize("command", ["train", "eval", "serve"])
+@pytest.mark.parametrize("command", ["train", "eval", "serve tiny"])
 def test_a_wrong_device_is_an_error(llmzoo, command):
-    said = llmzoo(command, "--device", "gpu")
+    said = llmzoo(*command.split(), "--device", "gpu")
     assert (said.code, said.out) == (2, "")
     assert "device must be cpu, cuda, cuda:NUMBER or mps, got 'gpu'" in said.err

@@ -97,14 +97,17 @@ NOT_RUN = {
     ),
     **dict.fromkeys(
         (
-            "llmzoo serve --policy tiny",
-            "llmzoo eval --env sudoku_v0 --env.max_turns 1 --policy grpc://127.0.0.1:50051 "
+            "llmzoo serve tiny",
+            'curl http://127.0.0.1:8000/v1/chat/completions -H "Authorization: Bearer $TOKEN" '
+            '-d \'{"model": "tiny", "messages": [{"role": "user", "content": "Place a digit."}]}\'',
+            "llmzoo eval --env sudoku_v0 --env.max_turns 1 --policy openai:tiny@http://127.0.0.1:8000/v1 "
             "--tasks 20",
-            "llmzoo play sudoku_v0 --policy grpc://127.0.0.1:50051",
+            "llmzoo play sudoku_v0 --policy openai:tiny@http://127.0.0.1:8000/v1",
             "llmzoo train --env sudoku_v0 --env.max_turns 1 --policies proposer_0 "
-            "--others grpc://127.0.0.1:50051 --steps 2 --episodes_per_step 2 --eval_tasks 8 --out runs/against_server",
+            "--others openai:tiny@http://127.0.0.1:8000/v1 --steps 2 --episodes_per_step 2 --eval_tasks 8 "
+            "--out runs/against_server",
         ),
-        "tests/serve/test_policy_docs.py runs it",
+        "tests/serve/test_serve_models.py runs it",
     ),
     "llmzoo train --resume runs/sharded --steps 3": "tests/distributed runs it",
     "llmzoo train --config run.yaml --model Qwen/Qwen2.5-7B-Instruct --precision bf16 "
@@ -113,19 +116,18 @@ NOT_RUN = {
     ),
     **dict.fromkeys(
         (
-            "llmzoo serve --envs sudoku_v0,plan_path_v0",
+            "llmzoo serve envs sudoku_v0,plan_path_v0",
             "llmzoo eval --env grpc://127.0.0.1:50051/sudoku_v0 --policy random --tasks 20",
             "llmzoo train --env grpc://127.0.0.1:50051/sudoku_v0 --env.max_turns 1 --steps 2 "
             "--episodes_per_step 2 --eval_tasks 8 --out runs/remote",
             "llmzoo bench --envs grpc://127.0.0.1:50051/plan_path_v0,plan_path_v0 "
             "--env.max_turns 1 --learners at_grpo --seeds 0 --steps 1 --eval_tasks 4 "
             "--out runs/both",
-            "llmzoo serve --envs sudoku_v0 --host 0.0.0.0",
+            "llmzoo serve envs sudoku_v0 --host 0.0.0.0",
             "openssl req -x509 -newkey rsa:2048 -nodes -keyout server.key -out server.pem -days 365 "
             "-subj /CN=llmzoo -addext subjectAltName=DNS:gpu1.example,IP:127.0.0.1",
-            "llmzoo serve --envs sudoku_v0 --host 0.0.0.0 --tls_cert server.pem "
-            "--tls_key server.key",
-            "llmzoo serve --envs gsm8k_v0 --env.source sample",
+            "llmzoo serve envs sudoku_v0 --host 0.0.0.0 --tls_cert server.pem --tls_key server.key",
+            "llmzoo serve envs gsm8k_v0 --env.source sample",
         ),
         "tests/serve/test_serve_command.py runs it",
     ),

@@ -17,8 +17,9 @@ import pytest
 from llmzoo.envs.programs.client import Client
 
 pytest.importorskip("uvicorn")
-from llmzoo.envs.programs import chat_server
-from llmzoo.envs.programs.chat_server import ChatServer, listen
+from llmzoo.envs.programs import http_server
+from llmzoo.envs.programs.chat_server import ChatServer
+from llmzoo.envs.programs.http_server import listen
 
 TOKEN = "a token of this test"
 CALL = {"model": "a", "messages": [{"role": "user", "content": "Hi"}]}
@@ -29,7 +30,8 @@ ALONE = """
 import resource, sys, time
 resource.setrlimit(resource.RLIMIT_NOFILE, (96, 96))
 from tests.envs.test_chat_server import Echoes
-from llmzoo.envs.programs.chat_server import ChatServer, listen
+from llmzoo.envs.programs.chat_server import ChatServer
+from llmzoo.envs.programs.http_server import listen
 print(ChatServer(Echoes(None), listen()).address, flush=True)
 time.sleep(600)
 """
@@ -146,16 +148,16 @@ MODELS = request("GET /v1/models")
 )
 @pytest.mark.slow
 def test_a_request_must_be_complete_in_time(monkeypatch, sent, drip):
-    monkeypatch.setattr(chat_server, "_HEADERS_S", 0.4)
-    monkeypatch.setattr(chat_server, "_BODY_S", 0.8)
+    monkeypatch.setattr(http_server, "_HEADERS_S", 0.4)
+    monkeypatch.setattr(http_server, "_BODY_S", 0.8)
     with serving() as address, connected(address, sent) as connection:
         assert 0.3 < closed_after(connection, drip) < 3
 
 
 @pytest.mark.slow
 def test_a_call_that_is_answered_slowly_is_not_cut_off(monkeypatch):
-    monkeypatch.setattr(chat_server, "_HEADERS_S", 0.2)
-    monkeypatch.setattr(chat_server, "_BODY_S", 0.2)
+    monkeypatch.setattr(http_server, "_HEADERS_S", 0.2)
+    monkeypatch.setattr(http_server, "_BODY_S", 0.2)
 
     async def slow(self, call, count):
         await asyncio.sleep(1)

@@ -340,7 +340,7 @@ def test_a_teacher_of_another_tokenizer_is_refused(tmp_path):
         (None, "needs a teacher: set teacher to a model"),
         ("expert", "'expert' cannot teach"),
         ("openai:gpt@http://localhost:1", "cannot teach"),
-        ("grpc://localhost:1", "cannot teach"),
+        ("grpc://localhost:1", "write openai:MODEL@URL"),
         ({"a": "tiny"}, "no teacher for b: name one for each agent"),
     ],
 )

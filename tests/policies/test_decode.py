@@ -221,3 +221,22 @@ def test_long_prompts_are_read_in_several_passes(monkeypatch):
     ]
     assert len(sizes) > 1
     assert max(sizes) <= most
+
+
+def test_growing_rows_are_reported_until_they_end():
+    seen = []
+
+    def on_growth(rows):
+        seen.append([tuple(row) for row in rows])
+
+    asked = [
+        PolicyRequest(agent="a", observation=text, env=None, key=key, on_growth=listener)
+        for key, (text, listener) in enumerate([("up", on_growth), ("left", None)])
+    ]
+    (rows, _) = policy(sampling=Sampling(max_new_tokens=20)).respond(asked, 2)
+    whole = [completion.ids for completion in rows]
+    assert len(seen) >= max(map(len, whole)) - 1  # a read for each token on a CPU
+    for grown in seen:
+        assert [ids[: len(part)] for ids, part in zip(whole, grown, strict=True)] == grown
+    lengths = [sum(map(len, grown)) for grown in seen]
+    assert lengths == sorted(lengths)

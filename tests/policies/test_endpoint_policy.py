@@ -373,6 +373,33 @@ def test_a_nucleus_of_everything_need_not_be_said(server):
         policy(server, sampling=Sampling(top_p=0.5)).respond(asks("x"))
 
 
+def test_every_call_has_a_seed_of_its_own(server):
+    player = policy(server, seed=5, workers=1)
+    player.respond(asks("x", "y"))
+    first = [asked["seed"] for asked in server.asked]
+    assert len(set(first)) == 2
+    player.reseed(5)
+    player.respond(asks("x", "y"))
+    assert [asked["seed"] for asked in server.asked] == first * 2
+    assert all(0 <= seed < 2**63 for seed in first)
+    policy(server).respond(asks("x"))
+    assert "seed" not in server.asked[-1]  # none was given
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_server_that_takes_no_seed_is_asked_without(server, named):
+    def without_seed(asked):
+        if "seed" not in asked:
+            return echo(asked)
+        said = refusal("no", "seed") if named else refusal("Extra inputs: seed is not permitted")
+        return 422, said, {}
+
+    server.reply = without_seed
+    player = policy(server, seed=5, retries=0, workers=1)
+    assert texts(player.respond(asks("x", "y"))) == [["x!"], ["y!"]]
+    assert ["seed" in asked for asked in server.asked] == [True, False, False]
+
+
 def test_a_setting_that_the_server_does_not_take_is_an_error(server):
     server.reply = lambda asked: (400, refusal("Unrecognized argument: top_k", "top_k"), {})
     player = policy(server, sampling=Sampling(top_k=3))

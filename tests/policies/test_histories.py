@@ -163,10 +163,9 @@ def test_examples_and_other_agents_are_no_break():
     assert policy.histories.broken == 0
 
 
-def test_only_the_last_answers_are_remembered(monkeypatch):
+def test_only_the_last_answers_are_remembered():
     """Also where one prompt is asked again and again, as tasks are in a long run."""
-    monkeypatch.setattr(histories, "_MAX_REMEMBERED", 3)
-    kept = histories.Histories()
+    kept = histories.Histories(3)
     first = Conversation("", ({"role": "user", "content": "up?"},))
     other = Conversation("", ({"role": "user", "content": "left?"},))
     for number, conversation in enumerate([other, first, first, first, first]):

@@ -20,7 +20,7 @@ from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.policies import check_model, load
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.runs.named_policies import load_policy_for_agents
-from llmzoo.serve.policies_hosted import load_hosted
+from llmzoo.serve.served_models import load_models
 
 CODE = """
 import os
@@ -87,7 +87,7 @@ def evil_base(tmp_path, evil):
 
 
 @pytest.mark.parametrize(
-    "how", [load, check_model, lambda name: load_policy_for_agents(name, ["a"]), load_hosted]
+    "how", [load, check_model, lambda name: load_policy_for_agents(name, ["a"]), load_models]
 )
 @pytest.mark.parametrize("which", ["evil", "evil_tokenizer", "evil_base"])
 def test_no_code_of_a_model_runs_and_nobody_is_asked(request, marker, which, how):
@@ -106,7 +106,7 @@ def test_no_code_of_a_model_runs_and_nobody_is_asked(request, marker, which, how
         "eval --env sudoku_v0 --policy NAME --tasks 1",
         "play sudoku_v0 --policy NAME",
         "collect --env sudoku_v0 --policy NAME --tasks 1 --out OUT.jsonl",
-        "serve --policy NAME --port 0",
+        "serve NAME --port 0",
         "train --env sudoku_v0 --learner magrpo --model NAME --steps 1 --out OUT",
     ],
 )

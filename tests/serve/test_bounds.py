@@ -8,21 +8,13 @@ from contextlib import suppress
 
 import grpc
 import pytest
-import tiny_models
 from env_servers import hosted, registered
-from policy_servers import LONG, Gated, asks, client, served, texts
 from toy_envs import Adder
-from waiting import until
 
 from llmzoo.envs.tasks import GeneratedTasks
 from llmzoo.errors import ConfigError
-from llmzoo.policies.settings import Sampling
-from llmzoo.serve.channel import connect, parse_address
-from llmzoo.serve.generated import policies_pb2 as pb
-from llmzoo.serve.generated.policies_pb2_grpc import PoliciesStub
-from llmzoo.serve.policies import PolicyLimits
 
-# Environments
+LONG = 60.0  # seconds that nothing here takes
 
 
 @pytest.fixture(scope="module")
@@ -152,107 +144,3 @@ def test_an_agent_with_a_name_that_is_a_path_is_not_hosted():
         ),
     ):
         server.make("it_v0")
-
-
-# Policies
-
-
-def refusal(running, **fields):
-    request = pb.GenerateRequest(**{"k": 1, "asks": [pb.Ask(observation="x")], **fields})
-    with pytest.raises(grpc.RpcError) as caught:
-        list(PoliciesStub(connect(parse_address(running.address))).Generate(request, timeout=LONG))
-    return caught.value.code(), caught.value.details()
-
-
-@pytest.fixture(scope="module")
-def tiny():
-    """A server of a small model with random weights."""
-    with served(tiny_models.policy()) as (running, _):
-        yield running
-
-
-SAMPLING = {"temperature": 1.0, "top_p": 1.0, "max_new_tokens": 9}
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"temperature": 1e-308}, "temperature is 0.0001 to 100, got 1e-308"),
-        ({"temperature": 9e-5}, "temperature is 0.0001 to 100"),
-        ({"temperature": float("inf")}, "temperature is 0.0001 to 100, got inf"),
-        ({"temperature": 1e308}, "temperature is 0.0001 to 100"),
-        ({"top_p": float("nan")}, "top_p must be in [1e-06, 1]"),
-        ({"top_p": 5e-324}, "top_p must be in [1e-06, 1]"),
-        ({"top_k": 2**31}, "top_k must be at least 0 and below 2**31"),
-        ({"max_new_tokens": 0}, "max_new_tokens is 1 to"),
-        ({"stop": ["a"] * 65}, "at most 64 strings"),
-        ({"stop": ["a" * 1001]}, "of 1 to 1000 characters"),
-        ({"stop": [""]}, "of 1 to 1000 characters"),
-    ],
-)
-def test_settings_of_sampling_are_bounded(tiny, settings, said):
-    code, details = refusal(tiny, sampling={**SAMPLING, **settings})
-    assert code is grpc.StatusCode.INVALID_ARGUMENT
-    assert said in details
-
-
-@pytest.mark.parametrize(
-    "settings", [{"temperature": 1e-4}, {"temperature": 100.0}, {"top_p": 1e-6}]
-)
-def test_settings_at_the_bounds_give_finite_probabilities(tiny, settings):
-    far = client(tiny, sampling=Sampling(max_new_tokens=9, **settings))
-    for answer in far.respond(asks("up", "left"), 3)[0]:
-        assert answer.ids
-        assert all(-1e9 < logprob <= 0 for logprob in answer.logprobs)
-
-
-def test_a_prompt_that_is_too_long_is_never_tokenised():
-    model = Gated()
-    with served(model, prompt_characters=1000, call_characters=2500) as (running, _):
-        code, said = refusal(running, asks=[pb.Ask(observation="x" * 1001)])
-        assert code is grpc.StatusCode.INVALID_ARGUMENT
-        assert "at most 1000 characters here" in said
-        code, said = refusal(running, asks=[pb.Ask(observation="x" * 900)] * 3)
-        assert code is grpc.StatusCode.INVALID_ARGUMENT
-        assert "and those of a call 2500, got 900 and 2700" in said
-        assert model.calls == []
-
-
-def test_a_client_divides_by_characters_and_answers_what_is_too_long_with_nothing():
-    model = tiny_models.FakePolicy(lambda request, i: request.observation[:1])
-    with served(model, prompt_characters=1000, call_characters=2500) as (running, _):
-        far = client(running)
-        observations = ["a" * 900, "b" * 1001, "c" * 1000, "d" * 900, "e"]
-        with pytest.warns(UserWarning, match="a prompt of 1001 characters was refused"):
-            answers = far.respond(asks(*observations), 2)
-        assert texts(answers) == [["a", "a"], ["", ""], ["c", "c"], ["d", "d"], ["e", "e"]]
-        assert [answer.refused for row in answers for answer in row] == [
-            *(False, False, True, True),
-            *(False,) * 6,
-        ]
-        assert [requests for requests, *_ in model.calls] == [2, 2]
-
-
-def test_calls_are_not_answered_together_beyond_the_characters_of_one():
-    model = Gated()
-    with served(model, prompt_characters=1000, call_characters=1500) as (running, service):
-        stub = PoliciesStub(connect(parse_address(running.address)))
-        sent = []
-        for number, length in enumerate((1, 800, 800, 700)):
-            asked = [pb.Ask(observation="x" * length)]
-            sent.append(stub.Generate(pb.GenerateRequest(k=1, asks=asked), timeout=LONG))
-            if number == 0:
-                model.has_begun()
-            else:
-                assert until(lambda: service.waiting == number)  # noqa: B023, it is awaited here
-        model.open(4)
-        assert [len(list(stream)) for stream in sent] == [1, 1, 1, 1]
-    lengths = [list(map(len, observations)) for observations, *_ in model.calls]
-    assert lengths == [[1], [800, 700], [800]]  # 1600 are more than 1500
-
-
-def test_limits_that_cannot_be_kept():
-    with pytest.raises(ConfigError, match="prompt_characters cannot be above call_characters"):
-        PolicyLimits(prompt_characters=2, call_characters=1)
-    with pytest.raises(ConfigError, match="at least 1"):
-        PolicyLimits(prompt_characters=0)

@@ -31,7 +31,7 @@ from llmzoo.cli import main, server_lifecycle
 from llmzoo.serve.hosting import RunningServer
 RunningServer.stop.__defaults__ = (float(sys.argv[1]),)
 server_lifecycle.SHUTDOWN_S = server_lifecycle.HURRIED_SHUTDOWN_S = 120.0
-sys.exit(main(["serve", "--port", "0", "--json", *sys.argv[2:]]))
+sys.exit(main(["serve", "envs", "--port", "0", "--json", *sys.argv[2:]]))
 """
 
 

@@ -12,21 +12,19 @@ from types import SimpleNamespace
 
 import grpc
 import pytest
-from policy_servers import asks
 
 import llmzoo
-from llmzoo.policies import load
 from llmzoo.rollout.stepping import StepRequest, step_joint_action
-from llmzoo.serve import channel, connection, policies_client, protobuf_values
+from llmzoo.serve import channel, connection, protobuf_values
 from llmzoo.serve.channel import RemoteError, connect, parse_address
 from llmzoo.serve.generated import environments_pb2 as pb
-from llmzoo.serve.generated import environments_pb2_grpc, policies_pb2, policies_pb2_grpc
+from llmzoo.serve.generated import environments_pb2_grpc
 from llmzoo.serve.validation import to_single_line
 
 GRAND = 2**20
 
 
-class Says(environments_pb2_grpc.EnvironmentsServicer, policies_pb2_grpc.PoliciesServicer):
+class Says(environments_pb2_grpc.EnvironmentsServicer):
     """A server that says what a test has put into its attributes."""
 
     def __init__(self):
@@ -46,11 +44,6 @@ class Says(environments_pb2_grpc.EnvironmentsServicer, policies_pb2_grpc.Policie
         view.infos.add()
         view.observations.add(agent=0, text="hello")
         self.outcomes = [pb.Outcome(view=view)]
-        self.info = policies_pb2.PolicyInfo(name="it", instance="1")
-        self.info.limits.MergeFrom(
-            policies_pb2.GenerateLimits(requests=9, rows=9, new_tokens=9, message_bytes=GRAND)
-        )
-        self.answers = []
 
     def ListEnvironments(self, request, context):
         return pb.ListReply(environments=[self.find_environment], limits=self.limits)
@@ -60,12 +53,6 @@ class Says(environments_pb2_grpc.EnvironmentsServicer, policies_pb2_grpc.Policie
 
     def StepBatch(self, request, context):
         return pb.BatchReply(outcomes=self.outcomes)
-
-    def Info(self, request, context):
-        return self.info
-
-    def Generate(self, request, context):
-        yield from self.answers
 
 
 @pytest.fixture
@@ -77,7 +64,6 @@ def server(no_token_of_mine, monkeypatch):
     with futures.ThreadPoolExecutor(4) as pool:
         server = grpc.server(pool, options=[("grpc.max_send_message_length", -1)])
         environments_pb2_grpc.add_EnvironmentsServicer_to_server(says, server)
-        policies_pb2_grpc.add_PoliciesServicer_to_server(says, server)
         address = f"grpc://127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
         server.start()
         yield SimpleNamespace(says=says, address=address, env=f"{address}/it_v0")
@@ -89,7 +75,6 @@ def test_the_server_of_these_tests_says_nothing_odd_by_itself(server):
     env.reset(seed=1)
     assert env.last()[0] == "hello"
     assert llmzoo.spec(server.env).agents == ("a", "b")
-    assert load(server.address).name == f"it@{server.address}"
 
 
 # Names
@@ -133,12 +118,10 @@ def test_what_is_shown_moves_no_cursor_and_begins_no_line(server):
     odd = "it\x1b]0;x\x07\nINFO all is well"
     server.says.find_environment.family = server.says.find_environment.summary = odd
     server.says.description.metadata.MergeFrom(protobuf_values.to_map({"name": odd}))
-    server.says.info.name = odd
     spec, env = llmzoo.spec(server.env), llmzoo.make(server.env)
     assert str(env).isprintable()
     assert spec.family.isprintable()
     assert spec.summary.isprintable()
-    assert load(server.address).name.isprintable()
     status = pb.Status(code=13, message=odd, error="ValueError")
     server.says.outcomes = [pb.Outcome(status=status)]
     env.reset(seed=1)
@@ -163,19 +146,6 @@ def test_limits_that_nobody_can_keep(server, limits):
         setattr(server.says.limits, name, value)
     with pytest.raises(RemoteError, match=r"the server says .* for .*, which is"):
         llmzoo.make(server.env)
-
-
-@pytest.mark.parametrize("limit", ["requests", "rows", "new_tokens", "message_bytes"])
-def test_limits_of_a_policy_that_nobody_can_keep(server, limit):
-    setattr(server.says.info.limits, limit, 0)
-    with pytest.raises(RemoteError, match="the server says 0 for"):
-        load(server.address)
-
-
-def test_settings_of_a_policy_that_mean_nothing(server):
-    server.says.info.sampling.temperature = float("nan")
-    with pytest.raises(RemoteError, match=r"sent its settings that cannot be read .*temperature"):
-        load(server.address)
 
 
 # Answers
@@ -262,36 +232,6 @@ def test_a_server_that_never_has_room_for_what_it_is_asked(server):
         env.state()
 
 
-def answer(**fields):
-    return policies_pb2.Answers(answers=[policies_pb2.Answer(**fields)])
-
-
-DONE = policies_pb2.Completion(text="x")
-
-
-@pytest.mark.parametrize(
-    ("answers", "said"),
-    [
-        ([answer(ask=9, completions=[DONE])], "answers what it was not asked"),
-        ([answer(ask=0, completions=[DONE] * 2)], "answers what it was not asked"),
-        ([answer(ask=0, completions=[DONE])] * 3, "answers what it was not asked"),
-        ([answer(ask=0)], "answers what it was not asked"),
-        (
-            [answer(ask=0, completions=[policies_pb2.Completion(ids=[1], logprobs=[0, 0])])],
-            "ids and probabilities of different numbers",
-        ),
-        ([], "ended without the answers"),
-        ([answer(ask=0, completions=[policies_pb2.Completion(text="x" * 2 * GRAND)])], "no room"),
-    ],
-)
-def test_answers_of_a_policy_that_nobody_asked_for(server, answers, said, monkeypatch):
-    monkeypatch.setattr(channel, "GREATEST_MESSAGE_BYTES", GRAND)
-    policy = load(server.address, retries=0)
-    server.says.answers = answers
-    with pytest.raises(RemoteError, match=said):
-        policy.respond(asks("hello"))
-
-
 # Connections
 
 
@@ -340,13 +280,11 @@ def test_a_port_that_speaks_something_else(serve, monkeypatch):
 
 def test_a_port_that_never_says_anything(monkeypatch):
     monkeypatch.setattr(connection, "_SLACK_S", 0.2)
-    monkeypatch.setattr(policies_client, "_INFO_TIMEOUT_S", 0.2)
     with listening(lambda taken: None) as address:
-        for use in (lambda: llmzoo.make(f"{address}/sudoku_v0"), lambda: load(address)):
-            began = time.monotonic()
-            with pytest.raises(RemoteError, match="did not answer in time"):
-                use()
-            assert time.monotonic() - began < 15
+        began = time.monotonic()
+        with pytest.raises(RemoteError, match="did not answer in time"):
+            llmzoo.make(f"{address}/sudoku_v0")
+        assert time.monotonic() - began < 15
 
 
 def test_a_token_in_the_clear_to_another_machine_is_warned_of(monkeypatch):

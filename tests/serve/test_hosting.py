@@ -13,6 +13,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from waiting import until
 
 import llmzoo
+from llmzoo.endpoints import read_token
 from llmzoo.errors import ConfigError
 from llmzoo.serve import channel, tokens
 from llmzoo.serve.channel import RemoteError, connect, parse_address
@@ -134,7 +135,7 @@ def test_a_server_leaves_its_token_to_clients_of_the_same_user(tmp_path):
             listed(running.address)
     tokens.remove_token(port)
     assert not file.exists()
-    assert tokens.read_token(port) is None
+    assert read_token(port) is None
 
 
 # Addresses

@@ -18,10 +18,11 @@ from itertools import pairwise
 import pytest
 import tiny_models
 from chat_models import tokenizer as chat_tokenizer
-from policy_servers import Gated, asks, texts
+from endpoint_servers import Gated, asks, texts
 from waiting import until
 
 import llmzoo
+from llmzoo.endpoints import token_file
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.evaluation.episode_folder import open_episode_folder
 from llmzoo.learners.configs.rows import SFTConfig
@@ -85,7 +86,8 @@ class Served:
 
 @contextmanager
 def serving(policy, folder, *, resume=False, agents=AGENTS, **options):
-    from llmzoo.envs.programs.chat_server import ChatServer, listen
+    from llmzoo.envs.programs.chat_server import ChatServer
+    from llmzoo.envs.programs.http_server import listen
     from llmzoo.serve.gateway import PolicyGateway
 
     agents = policy if isinstance(policy, dict) else dict.fromkeys(agents, policy)
@@ -482,7 +484,8 @@ def test_agents_that_are_refused(policy, agent_args, why):
 
 
 def test_a_page_in_a_browser_needs_a_token(tmp_path):
-    from llmzoo.envs.programs.chat_server import ChatServer, listen
+    from llmzoo.envs.programs.chat_server import ChatServer
+    from llmzoo.envs.programs.http_server import listen
     from llmzoo.serve.gateway import PolicyGateway
 
     before = set(threading.enumerate())  # environments of other tests may have a gateway
@@ -509,7 +512,7 @@ def test_a_page_in_a_browser_needs_a_token(tmp_path):
 def test_a_token_lies_in_a_file_of_this_user(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     token = tokens.write_token(12345)
-    file = tokens.token_file(12345)
+    file = token_file(12345)
     assert file.read_text() == token
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
 

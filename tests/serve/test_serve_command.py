@@ -1,4 +1,4 @@
-"""``llmzoo serve`` in a process of its own, and the commands that use it."""
+"""``llmzoo serve envs`` in a process of its own, and the commands that use it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ import pytest
 from env_servers import TOKEN
 
 import llmzoo
-from llmzoo.cli.serve import ServeOptions, build_services
+from llmzoo.cli.serve_envs import ServeEnvsOptions, build_service
 from llmzoo.envs.forking import fork
-from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.errors import UnknownNameError
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "serving.md"
 ADDRESS = "grpc://127.0.0.1:50051"  # on the page
@@ -34,7 +34,7 @@ SMALLER = {
 def serving(*options, **variables):
     """The server of a command, what it printed first, and afterwards that it ended well."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "llmzoo", "serve", "--port", "0", *options],
+        [sys.executable, "-m", "llmzoo", "serve", "envs", *options, "--port", "0"],
         env={**os.environ, **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -113,13 +113,13 @@ def test_the_servers_commands_of_the_page(number, cache, certificate, call, monk
     monkeypatch.chdir(certificate)
     if "--host" in command:
         monkeypatch.setenv("LLMZOO_TOKEN", TOKEN)
-    with serving(*command[1:]) as (process, line):
+    with serving(*command[2:]) as (process, line):
         assert re.match(r"serving \d environments at grpcs?://", line), process.stderr.read()
         address = line.split()[-1].replace("0.0.0.0", "127.0.0.1")
         assert address.startswith("grpcs://") == ("--tls_cert" in command)
         if "--tls_cert" in command:
             monkeypatch.setenv("LLMZOO_TLS_CA", "server.pem")
-        id = command[command.index("--envs") + 1].partition(",")[0]
+        id = command[2].partition(",")[0]
         code, _, err = call("eval", "--env", f"{address}/{id}", "--policy", "random", "--tasks", 1)
         assert code == 0, err
         process.send_signal(signal.SIGINT)
@@ -230,7 +230,7 @@ def test_hundreds_of_sessions_opened_and_dropped_leave_memory_where_it_was(serve
 
 def test_a_server_for_other_machines_asks_for_a_token(call, monkeypatch):
     monkeypatch.delenv("LLMZOO_TOKEN", raising=False)
-    code, out, err = call("serve", "--host", "0.0.0.0", "--port", 0, "--envs", "sudoku_v0")
+    code, out, err = call("serve", "envs", "sudoku_v0", "--host", "0.0.0.0", "--port", 0)
     assert (code, out) == (2, "")
     assert "needs a token: put a secret into LLMZOO_TOKEN" in err
 
@@ -256,35 +256,34 @@ def test_a_token_by_another_name_and_none_at_all(call, cache):
         (["--envs", "sudoku"], "Did you mean 'sudoku_v0'"),
         (["--envs", "sudoku_v0", "--env.sise", "9"], "Did you mean 'size'"),
         (["--envs", "sudoku_v0", "--allow", "sise"], "Did you mean 'size'"),
-        (["--envs", "none"], "nothing to host"),
+        (["none"], "unknown environment 'none'"),
         (["--envs", "sudoku_v0", "--max_sessions", "0"], "max_sessions must be at least 1"),
         (["--envs", "sudoku_v0", "--tls_cert", "x.pem"], "tls_cert and tls_key go together"),
         (["--envs", "sudoku_v0", "--prot", "1"], "Did you mean '--port'"),
     ],
 )
 def test_settings_that_are_refused(call, argv, told, cache):
-    code, _, err = call("serve", *argv)
+    code, _, err = call("serve", "envs", *argv)
     assert code == 2
     assert told in err
 
 
 def test_no_token_beside_a_token(call, monkeypatch):
     monkeypatch.setenv("LLMZOO_TOKEN", TOKEN)
-    code, _, err = call("serve", "--envs", "sudoku_v0", "--no_token")
+    code, _, err = call("serve", "envs", "sudoku_v0", "--no_token")
     assert code == 2
     assert "leave out --no_token" in err
 
 
 def test_what_is_offered():
-    (offer,) = build_services(ServeOptions(envs="sudoku_v0,debate_v0", players=True, step_s=5.0))
-    assert (offer.kind, offer.names) == ("environments", ["sudoku_v0", "debate_v0"])
-    assert offer.service.config.players
-    assert offer.service.config.step_s == 5.0
-    (everything,) = build_services(ServeOptions())
-    assert everything.names == list(llmzoo.list_envs())
+    options = ServeEnvsOptions(envs="sudoku_v0,debate_v0", players=True, step_s=5.0)
+    service = build_service(options)
+    assert list(service.catalogue.specs) == ["sudoku_v0", "debate_v0"]
+    assert service.config.players
+    assert service.config.step_s == 5.0
+    everything = build_service(ServeEnvsOptions())
+    assert list(everything.catalogue.specs) == list(llmzoo.list_envs())
     with pytest.raises(UnknownNameError):
-        build_services(ServeOptions(envs=["sudoku"]))
-    with pytest.raises(ConfigError):
-        build_services(ServeOptions(envs="none"))
-    for service in (offer.service, everything.service):
-        service.close()
+        build_service(ServeEnvsOptions(envs=["sudoku"]))
+    for hosted in (service, everything):
+        hosted.close()

@@ -17,7 +17,6 @@ from llmzoo.policies.settings import Chat
 from llmzoo.runs.named_policies import load_policy_for_agents
 from llmzoo.runs.policy_loading import load_policies, load_run_policies
 from llmzoo.runs.policy_plans import plan_policies
-from llmzoo.serve.policies_hosted import load_hosted
 from llmzoo.training import FitConfig
 
 OFF = {"enable_thinking": False}
@@ -83,10 +82,6 @@ def test_a_run_is_played_under_its_settings(model, tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(config))
     chat_models.policy(chat_models.thinking()).save(tmp_path / "checkpoints/step_000001/policy")
     check(load_run_policies(tmp_path, AGENTS))
-    hosted = load_hosted(str(tmp_path))
-    assert hosted.tokenizer.decode(hosted.encode("go")).startswith("<|im_start|>system\nRun.")
-    hosted = load_hosted(str(tmp_path), {"system": "Now."})
-    assert hosted.tokenizer.decode(hosted.encode("go")).startswith("<|im_start|>system\nNow.")
     # what is given now wins, also over an agent's own
     agents = load_policy_for_agents(str(tmp_path), AGENTS, chat={"system": "Now."})
     for text in prompts(agents).values():
@@ -128,10 +123,7 @@ def test_workers_of_ray_have_them(model):
     ("agent", "says"),
     [
         ({"policy": "expert", "system": "x"}, "reads no prompts: leave out system"),
-        (
-            {"policy": "grpc://127.0.0.1:1", "thought_end": "x"},
-            "builds its own prompts: leave out thought_end",
-        ),
+        ({"policy": "grpc://127.0.0.1:1"}, "write openai:MODEL@URL for a model of llmzoo serve"),
         ({"system": 5}, "system must be a text, got 5"),
         ({"chat_template_args": "x"}, "chat_template_args must be a mapping"),
     ],
@@ -148,10 +140,5 @@ def test_a_model_without_a_chat_template_takes_none(plain):
             load_policies(AGENTS, AgentSettings(chat=chat, **options))
     with pytest.raises(ConfigError, match="no chat template: system would have no effect"):
         load_policies(AGENTS, AgentSettings(agent_args={"b": {"system": "x"}}, **options))
-    with pytest.raises(ConfigError, match="no chat template: system would have no effect"):
-        load_hosted(plain, {"system": "x"})
-    with pytest.raises(ConfigError, match="makes its own prompts"):
-        load_hosted("grpc://127.0.0.1:1", {"system": "x"})
-    for name in ("expert", "grpc://127.0.0.1:1"):
-        with pytest.raises(ConfigError, match="system would have no effect"):
-            load_policy_for_agents(name, AGENTS, chat={"system": "x"})
+    with pytest.raises(ConfigError, match="system would have no effect"):
+        load_policy_for_agents("expert", AGENTS, chat={"system": "x"})

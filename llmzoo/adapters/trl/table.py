@@ -22,8 +22,8 @@ class TrlSetup:
         ``env_args`` say otherwise.
     agents: those that learn; None is all of them.
     others: the players of the remaining agents: a name as in ``llmzoo eval`` (scripted, a model, a run
-        folder, an endpoint, a policy server), a policy, or a mapping from agents to either. Entries
-        for learning agents are ignored.
+        folder, an endpoint), a policy, or a mapping from agents to either. Entries for learning
+        agents are ignored.
 
     Raises :class:`UnknownNameError` for an unknown agent. Raises :class:`ConfigError` for an agent without
     a player, and if a shipped sample would replace a public set.

@@ -1,48 +1,34 @@
-"""The HTTP side of an endpoint with OpenAI's chat completions API.
+"""The routes at which programs call the agents of their episodes, in the form of OpenAI's API.
 
-It knows tokens, routes, bodies and streams. What answers are the clients of :class:`Episodes`.
+What answers are the clients of :class:`Episodes`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
-import resource
-import secrets
 import socket
-import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
-from llmzoo.endpoints import is_local
 from llmzoo.envs.programs.client import Client
 from llmzoo.envs.programs.errors import ProgramClosed
+from llmzoo.envs.programs.http_server import (
+    EventStream,
+    Handler,
+    HttpServer,
+    JSONResponse,
+    Request,
+    RequestError,
+    Response,
+    Route,
+    handle_errors,
+    read_object,
+    read_value,
+    while_connected,
+)
 from llmzoo.envs.programs.messages import ChatCompletion
-from llmzoo.errors import ConfigError, LlmzooError, MissingExtraError
-
-try:
-    import h11
-    import uvicorn
-    from starlette.applications import Starlette
-    from starlette.datastructures import Headers
-    from starlette.requests import ClientDisconnect, Request
-    from starlette.responses import JSONResponse, Response, StreamingResponse
-    from starlette.routing import Route
-    from starlette.types import ASGIApp, Receive, Scope, Send
-except ModuleNotFoundError as error:
-    raise MissingExtraError("programs in other processes", "gateway", error.name) from error
-
-MOST_BYTES = 10_000_000  # of a request
-_HEADERS_S = 10.0  # from a connection's start, or its last request, to the end of the next headers
-_BODY_S = 30.0  # from there to the end of the body
-_MOST_UNFINISHED = 1024  # connections without a complete request, where enough files may be open
-_SETTLES_S = 1.0  # before a connection counts as one of them: many may come at once
-_STARTS_IN_SECONDS = 30.0
-_WAITING = 2048  # connections that are not accepted yet
-Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Episodes(Protocol):
@@ -69,154 +55,14 @@ class Episodes(Protocol):
         ...
 
 
-class RequestError(Exception):
-    """A request that is answered with an error."""
-
-    def __init__(self, status: int, why: str):
-        super().__init__(why)
-        self.status = status
-
-    def response(self) -> Response:
-        kind = "invalid_request_error" if self.status < 500 else "server_error"
-        body = {"error": {"message": str(self), "type": kind, "param": None, "code": None}}
-        return JSONResponse(body, status_code=self.status)
-
-
-def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
-    """A socket that listens; port 0 picks a free one. Raises :class:`ConfigError` if it cannot."""
-    if not 0 <= port < 2**16:
-        raise ConfigError(f"port must be 0 to 65535, got {port}")
-    try:
-        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        # asyncio turns Nagle's algorithm off only where the protocol is named; it costs 40 ms a call
-        listening = socket.socket(family, kind, socket.IPPROTO_TCP)
-        try:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(address)
-            listening.listen(_WAITING)  # now, so that a taken port is found
-        except OSError:
-            listening.close()
-            raise
-    except (OSError, UnicodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise ConfigError(f"cannot listen at {host}:{port}: {why}") from None
-    return listening
-
-
-class ChatServer:
-    """Serves episodes at a socket, from a thread of its own, until :meth:`stop`.
-
-    ``grace_s``: seconds that running calls have to end when it stops.
-    """
+class ChatServer(HttpServer):
+    """Serves episodes at a socket. ``grace_s``: seconds that running calls have when it stops."""
 
     def __init__(self, episodes: Episodes, listening: socket.socket, *, grace_s: int = 1):
-        host, port = listening.getsockname()[:2]
-        self.address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-        config = uvicorn.Config(
-            _guard(_app(episodes), episodes.token, host),
-            http="h11",
-            ws="none",
-            log_level="error",
-            access_log=False,
-            lifespan="off",
-            timeout_graceful_shutdown=grace_s,
-        )
-        self._server = _Server(config)
-        self._thread = threading.Thread(
-            target=lambda: self._server.run([listening]), name="llmzoo serve gateway", daemon=True
-        )
-        self._thread.start()
-        ends = time.monotonic() + _STARTS_IN_SECONDS
-        while not self._server.started and time.monotonic() < ends:
-            time.sleep(0.005)
-
-    def stop(self) -> None:
-        """Take no more calls, and wait for the running ones."""
-        self._server.should_exit = True
-        self._thread.join()
-
-    def hurry(self) -> None:
-        """Let :meth:`stop` wait for no call. Safe in a signal handler."""
-        self._server.force_exit = True
+        super().__init__(_routes(episodes), listening, token=episodes.token, grace_s=grace_s)
 
 
-class _Server(uvicorn.Server):
-    """Aborts connections whose request does not arrive, which uvicorn would keep for ever."""
-
-    def __init__(self, config: uvicorn.Config):
-        super().__init__(config)
-        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        self._most = min(_MOST_UNFINISHED, files // 2) if files > 0 else _MOST_UNFINISHED
-        self._since: dict[Any, float] = {}  # when each unfinished request was first seen
-
-    async def on_tick(self, counter: int) -> bool:
-        limits = {h11.IDLE: _HEADERS_S, h11.SEND_BODY: _BODY_S}
-        now, before = time.monotonic(), self._since
-        connections: Iterable[Any] = self.server_state.connections  # all of them h11's
-        unfinished = [
-            (connection, connection.cycle, connection.conn.their_state)
-            for connection in connections
-            if connection.conn.their_state in limits
-        ]
-        self._since = {key: before.get(key, now) for key in unfinished}
-        oldest_first = sorted(self._since.items(), key=lambda item: item[1])
-        for number, ((connection, _, state), since) in enumerate(oldest_first):
-            surplus = number < len(unfinished) - self._most
-            if now - since > (_SETTLES_S if surplus else limits[state]):
-                connection.transport.abort()
-        return await super().on_tick(counter)
-
-
-def _guard(app: ASGIApp, token: str | None, host: str) -> ASGIApp:
-    """``app`` for requests that may be read. ``host``: the address that the server listens on."""
-    wanted = None if token is None else f"Bearer {token}".encode()
-
-    def check(scope: Scope, headers: Headers) -> None:
-        """Raise :class:`RequestError` for a request that may not be read."""
-        if "transfer-encoding" in headers and (
-            "content-length" in headers or scope["http_version"] == "1.0"
-        ):
-            raise RequestError(
-                400, "a request gives its length by Content-Length or in chunks of HTTP/1.1"
-            )
-        if wanted is not None:
-            given = headers.get("authorization", "").encode()
-            if not secrets.compare_digest(given, wanted):
-                raise RequestError(401, "the token is missing or wrong: send it as the API key")
-            return
-        if "origin" in headers or headers.get("sec-fetch-site", "none") != "none":
-            raise RequestError(403, "a page in a browser may not call a server without a token")
-        # a page that calls under a name of its own, which it lets lead here
-        name = _host_in(headers.get("host", ""))
-        if name != host and not is_local(name):
-            raise RequestError(
-                403,
-                f"a server without a token is called as localhost or {host}, not as Host {name!r}",
-            )
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            check(scope, Headers(scope=scope))
-        except RequestError as refused:
-            response = refused.response()
-            if refused.status == 400:  # nobody knows where the next request begins
-                response.headers["connection"] = "close"
-            await response(scope, receive, send)
-        else:
-            await app(scope, receive, send)
-
-    return answer
-
-
-def _host_in(header: str) -> str:
-    """The name in a header Host, without its port; "" for what is none."""
-    try:
-        return urlsplit(f"//{header}").hostname or ""
-    except ValueError:  # half a bracket
-        return ""
-
-
-def _app(episodes: Episodes) -> Starlette:
+def _routes(episodes: Episodes) -> list[Route]:
     """The routes. An episode is named in the path, or by the header X-Episode."""
 
     def id_of(request: Request) -> str:
@@ -225,99 +71,52 @@ def _app(episodes: Episodes) -> Starlette:
 
     async def complete(request: Request) -> Response:
         client = episodes.client(id_of(request))
-        arguments = await _object(request)
+        arguments = await read_object(request)
         stream = arguments.pop("stream", False)
-        reply = await _while_connected(request, client.aio.chat.completions.create(**arguments))
+        reply = await while_connected(request, client.aio.chat.completions.create(**arguments))
         assert isinstance(reply, ChatCompletion)
         if stream:
-            return StreamingResponse(_events(reply), media_type="text/event-stream")
+            return EventStream(_chunks(reply))
         body = json.dumps({**asdict(reply), "created": int(time.time())})  # lone surrogates too
         return Response(body, media_type="application/json")
 
     async def models(request: Request) -> Response:
-        named = {"object": "model", "created": 0, "owned_by": "llmzoo"}
-        agents = episodes.agents_of(id_of(request))
-        return JSONResponse({"object": "list", "data": [{"id": a, **named} for a in agents]})
+        return list_models(episodes.agents_of(id_of(request)))
 
     async def reward(request: Request) -> Response:
-        await episodes.record_reward(id_of(request), await _json(request))
+        await episodes.record_reward(id_of(request), await read_value(request))
         return JSONResponse({"ok": True})
 
-    routes = [
+    return [
         Route("/episodes/{id}/v1/chat/completions", _answer(complete), methods=["POST"]),
         Route("/episodes/{id}/v1/models", _answer(models)),
         Route("/episodes/{id}/reward", _answer(reward), methods=["POST"]),
         Route("/v1/chat/completions", _answer(complete), methods=["POST"]),
         Route("/v1/models", _answer(models)),
     ]
-    return Starlette(routes=routes)
+
+
+def list_models(names: Sequence[str]) -> Response:
+    """The reply that lists models."""
+    return JSONResponse({"object": "list", "data": [describe_model(name) for name in names]})
+
+
+def describe_model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "llmzoo"}
 
 
 def _answer(route: Handler) -> Handler:
-    """A route whose errors are responses."""
+    """A route whose errors are responses, also that of an episode that has ended."""
 
     async def answer(request: Request) -> Response:
         try:
             return await route(request)
-        except RequestError as refused:
-            return refused.response()
-        except (LlmzooError, TypeError) as error:
-            return RequestError(400, str(error)).response()
         except ProgramClosed as error:
-            return RequestError(410, str(error)).response()
-        except (asyncio.CancelledError, ClientDisconnect):
-            return Response(status_code=499)  # nobody reads it
+            raise RequestError(410, str(error)) from error
 
-    return answer
+    return handle_errors(answer)
 
 
-async def _while_connected(request: Request, work: Coroutine[Any, Any, Any]) -> Any:
-    """The reply to a call, which is cancelled as soon as its client goes away."""
-    call = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(request.receive())  # the body is read: what follows is the end
-    try:
-        await asyncio.wait({call, gone}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        gone.cancel()
-        if not call.done():
-            call.cancel()
-    return await call
-
-
-async def _json(request: Request) -> Any:
-    """What a request holds. Raises :class:`RequestError` for what is too long, no JSON or no Unicode."""
-    raw, size = bytearray(), 0
-    # a little too much is read and dropped: a client that is still writing would see no answer
-    async for part in request.stream():
-        size += len(part)
-        if size <= MOST_BYTES:
-            raw += part
-        elif size > 4 * MOST_BYTES:
-            break
-    if size > MOST_BYTES:
-        raise RequestError(413, f"a request of more than {MOST_BYTES} bytes")
-    try:
-        value = json.loads(raw)
-        json.dumps(value, ensure_ascii=False).encode()
-        return value
-    except UnicodeEncodeError:
-        raise RequestError(
-            400, "a text in the request has half of a surrogate pair, such as \\ud800 alone"
-        ) from None
-    except (ValueError, RecursionError):
-        raise RequestError(400, "the request holds no JSON") from None
-
-
-async def _object(request: Request) -> dict[str, Any]:
-    body = await _json(request)
-    if not isinstance(body, dict):
-        raise RequestError(400, "the request holds no JSON object")
-    return {key: value for key, value in body.items() if value is not None}
-
-
-async def _events(reply: ChatCompletion) -> AsyncIterator[str]:
-    """A reply as server-sent events."""
+async def _chunks(reply: ChatCompletion) -> AsyncIterator[dict[str, Any]]:
     for chunk in reply.chunks():
-        yield f"data: {json.dumps({**asdict(chunk), 'created': int(time.time())})}\n\n"
-        await asyncio.sleep(0)
-    yield "data: [DONE]\n\n"
+        yield {**asdict(chunk), "created": int(time.time())}

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from llmzoo.envs.programs.chat_server import ChatServer, RequestError, listen
+from llmzoo.envs.programs.chat_server import ChatServer
 from llmzoo.envs.programs.client import CallHandler, Client
 from llmzoo.envs.programs.errors import ProgramError
+from llmzoo.envs.programs.http_server import RequestError, listen
 
 
 @dataclass(slots=True, eq=False)

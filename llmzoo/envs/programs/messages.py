@@ -202,11 +202,12 @@ class ChatCompletion:
 
 def make_completion(call: ProgramCall, texts: Sequence[str], number: int) -> ChatCompletion:
     """The reply to a call: one choice for each text."""
-    choices = tuple(_choice(call, index, text) for index, text in enumerate(texts))
+    choices = tuple(make_choice(call, index, text) for index, text in enumerate(texts))
     return ChatCompletion(f"chatcmpl-{number}", call.agent, choices)
 
 
-def _choice(call: ProgramCall, index: int, text: str) -> Choice:
+def make_choice(call: ProgramCall, index: int, text: str) -> Choice:
+    """A choice with a text, up to the call's stops, or with the calls of tools that the text makes."""
     ends = [at for stop in call.stop if (at := text.find(stop)) >= 0]
     text = text[: min(ends)] if ends else text
     calls = _tool_calls(text, index) if call.tools else ()

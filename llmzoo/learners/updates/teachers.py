@@ -18,12 +18,11 @@ from llmzoo.learners.updates.microbatches import count_tokens
 from llmzoo.models import lora
 from llmzoo.models.divergence import DistillationTarget, TeacherPrediction
 from llmzoo.models.packing import split_into_packs
-from llmzoo.policies import SCRIPTED, check_model
+from llmzoo.policies import SCRIPTED, check_model, refuse_server
 from llmzoo.policies.base import Policy
 from llmzoo.policies.run_models import resolve_start_model
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Group
-from llmzoo.registry import is_remote
 
 
 def assign_teachers(
@@ -39,7 +38,8 @@ def assign_teachers(
             "mapping from agents to these"
         )
     for name in [teacher] if isinstance(teacher, str) else teacher.values():
-        if name in SCRIPTED or name.startswith(ENDPOINT_PREFIX) or is_remote(name):
+        refuse_server(name)
+        if name in SCRIPTED or name.startswith(ENDPOINT_PREFIX):
             raise ConfigError(
                 f"{name!r} cannot teach, because its token probabilities are not available: name a model"
             )

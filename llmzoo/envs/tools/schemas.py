@@ -8,8 +8,9 @@ import math
 import re
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple, NewType
 
 from llmzoo.envs.text import truncate
@@ -22,24 +23,29 @@ Number = NewType("Number", float)  # of a parameter for which an integer stays o
 
 _ARGS = ("Args:", "Arguments:", "Params:", "Parameters:")
 _PARAMETER = re.compile(r"(\w+)(?: ?\([^)]*\))?: *(.*)")
-_SCALARS: tuple[tuple[Any, str, Any], ...] = (  # type, its JSON name, its values
-    (str, "string", (str,)),
-    (bool, "boolean", (bool,)),
-    (int, "integer", (int,)),
-    (float, "number", (int, float)),
-    (Number, "number", (int, float)),
+_OBJECT = {"additionalProperties": True, "type": "object"}
+_PLAIN: tuple[tuple[Any, dict[str, Any], Any, str], ...] = (  # type, schema, its values, in words
+    (str, {"type": "string"}, str, "a valid string"),
+    (bool, {"type": "boolean"}, bool, "a valid boolean"),
+    (int, {"type": "integer"}, int, "a valid integer"),
+    (float, {"type": "number"}, (int, float), "a valid number"),
+    (Number, {"type": "number"}, (int, float), "a valid number"),
+    (dict, _OBJECT, dict, "an object"),
+    (dict[str, Any], _OBJECT, dict, "an object"),
 )
+_UNIONS = (typing.Union, types.UnionType)
+
+Path = tuple[str | int, ...]  # an argument's name, and where in its value
 
 
 class Problem(NamedTuple):
     """What is wrong with an argument.
 
-    kind: "missing", "unknown" or "wrong". path: its name, and where in its value. reason: why the value is
-    wrong.
+    kind: "missing", "unknown" or "wrong". reason: why the value is wrong.
     """
 
     kind: str
-    path: tuple[str | int, ...]
+    path: Path
     reason: str = ""
     value: Any = None
 
@@ -53,6 +59,8 @@ class BadArguments(ValueError):
 
 
 Check = Callable[[Mapping[str, Any]], dict[str, Any]]
+# of a JSON value and its path: the value for Python. Adds what is wrong with it to the problems
+Read = Callable[[Any, Path, list[Problem]], Any]
 
 
 class Parameter(NamedTuple):
@@ -85,13 +93,16 @@ def argument_schema(
     pydantic, which is not installed.
     """
     parameters = _parameters(function, leave_out)
-    schemas = {name: _plain_schema(each.type) for name, each in parameters.items()}
-    if not all(schemas.values()):
-        return _pydantic_schema(function, parameters)
-    properties = {
-        name: dict(sorted({**(schemas[name] or {}), **_annotations(each)}.items()))
-        for name, each in parameters.items()
-    }
+    properties: dict[str, Any] = {}
+    readers: dict[str, Read] = {}
+    for name, (hint, default, text) in parameters.items():
+        plain = _plain_type(hint)
+        if plain is None:
+            return _pydantic_schema(function, parameters)
+        readers[name] = plain[1]
+        known = {} if default is ... else {"default": default}
+        known |= {} if text is None else {"description": text}
+        properties[name] = dict(sorted({**plain[0], **known}.items()))
     required = [name for name, each in parameters.items() if each.default is ...]
     schema = {
         "additionalProperties": False,
@@ -103,16 +114,16 @@ def argument_schema(
     def check(arguments: Mapping[str, Any]) -> dict[str, Any]:
         given, values = json.loads(_dump(arguments)), {}
         problems: list[Problem] = []
-        for name, each in parameters.items():
+        for name, (_, default, _) in parameters.items():
             if name in given:
-                values[name] = _read(given[name], each.type, (name,), problems)
-            elif each.default is ...:
+                values[name] = readers[name](given[name], (name,), problems)
+            elif default is ...:
                 problems.append(Problem("missing", (name,)))
             else:
-                values[name] = each.default
+                values[name] = default
         problems += [Problem("unknown", (name,)) for name in given if name not in parameters]
         if problems:
-            raise BadArguments(_explain(problems, list(parameters)), problems)
+            raise BadArguments(_explain(problems, parameters), problems)
         return values
 
     return schema, check
@@ -154,56 +165,42 @@ def _parameter_docs(docstring: str) -> Iterator[tuple[str, str]]:
             yield found[1], " ".join(text[found.start(2) :].split())
 
 
-def _annotations(parameter: Parameter) -> dict[str, Any]:
-    """What a schema says of a parameter besides its type."""
-    shown = {} if parameter.default is ... else {"default": parameter.default}
-    return shown if parameter.text is None else {**shown, "description": parameter.text}
+def _plain_type(hint: Any) -> tuple[dict[str, Any], Read] | None:
+    """The schema and the reader of a type that needs no pydantic; None for other types."""
+    for plain, schema, kinds, words in _PLAIN:
+        if hint == plain:
+            return schema, partial(_read_plain, kinds, words, plain is float)
+    inner = [each for each in typing.get_args(hint) if each is not types.NoneType]
+    found = _plain_type(inner[0]) if len(inner) == 1 else None
+    if found and typing.get_origin(hint) is list:
+        return {"items": found[0], "type": "array"}, partial(_read_list, found[1])
+    if found and typing.get_origin(hint) in _UNIONS:
+        return {"anyOf": [found[0], {"type": "null"}]}, partial(_read_optional, found[1])
+    return None
 
 
-def _plain_schema(hint: Any) -> dict[str, Any] | None:
-    """The JSON schema of a type that is checked here; None for other types."""
-    for scalar, name, _ in _SCALARS:
-        if hint == scalar:
-            return {"type": name}
-    if hint is dict or hint == dict[str, Any]:
-        return {"additionalProperties": True, "type": "object"}
-    if typing.get_origin(hint) is list:
-        items = _plain_schema(typing.get_args(hint)[0])
-        return items and {"items": items, "type": "array"}
-    inner = _plain_schema(_not_none(hint)) if _not_none(hint) else None
-    return inner and {"anyOf": [inner, {"type": "null"}]}
-
-
-def _not_none(hint: Any) -> Any:
-    """The type T of ``T | None``; None for other types."""
-    inner = typing.get_args(hint)
-    is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
-    return inner[0] if is_union and len(inner) == 2 and inner[1] is types.NoneType else None
-
-
-def _read(value: Any, hint: Any, path: tuple[str | int, ...], problems: list[Problem]) -> Any:
-    """A JSON value as one of a type that is checked here. Adds what is wrong with it to ``problems``."""
-    if inner := _not_none(hint):
-        return None if value is None else _read(value, inner, path, problems)
-    for scalar, name, kinds in _SCALARS:
-        if hint == scalar:
-            if not isinstance(value, kinds) or (isinstance(value, bool) and scalar is not bool):
-                problems.append(Problem("wrong", path, f"input should be a valid {name}", value))
-            elif scalar is float or isinstance(value, float):
-                with suppress(OverflowError):
-                    if math.isfinite(number := float(value)):
-                        return number
-                problems.append(Problem("wrong", path, "input should be a finite number", value))
-            return value
-    if typing.get_origin(hint) is list:
-        if not isinstance(value, list):
-            problems.append(Problem("wrong", path, "input should be a valid array", value))
-            return value
-        (item,) = typing.get_args(hint)
-        return [_read(each, item, (*path, n), problems) for n, each in enumerate(value)]
-    if not isinstance(value, dict):
-        problems.append(Problem("wrong", path, "input should be an object", value))
+def _read_plain(
+    kinds: Any, words: str, as_float: bool, value: Any, path: Path, problems: list[Problem]
+) -> Any:
+    if not isinstance(value, kinds) or (value.__class__ is bool and kinds is not bool):
+        problems.append(Problem("wrong", path, f"input should be {words}", value))
+    elif as_float or value.__class__ is float:
+        with suppress(OverflowError):
+            if math.isfinite(number := float(value)):
+                return number
+        problems.append(Problem("wrong", path, "input should be a finite number", value))
     return value
+
+
+def _read_list(read: Read, value: Any, path: Path, problems: list[Problem]) -> Any:
+    if isinstance(value, list):
+        return [read(each, (*path, n), problems) for n, each in enumerate(value)]
+    problems.append(Problem("wrong", path, "input should be a valid array", value))
+    return value
+
+
+def _read_optional(read: Read, value: Any, path: Path, problems: list[Problem]) -> Any:
+    return None if value is None else read(value, path, problems)
 
 
 def _pydantic_schema(
@@ -237,11 +234,9 @@ def _pydantic_schema(
             # as JSON, so that a tuple, a date or an enum can be given as JSON gives them
             given = model.model_validate_json(_dump(arguments))
         except pydantic.ValidationError as error:
-            problems = [
-                _pydantic_problem(each)
-                for each in error.errors(include_url=False, include_context=False)
-            ]
-            raise BadArguments(_explain(problems, list(parameters)), problems) from error
+            found = error.errors(include_url=False, include_context=False)
+            problems = [_pydantic_problem(each) for each in found]
+            raise BadArguments(_explain(problems, parameters), problems) from error
         return {name: getattr(given, field) for field, name in names.items()}
 
     return schema, check
@@ -260,7 +255,8 @@ def _dump(arguments: Mapping[str, Any]) -> str:
         raise BadArguments(f"the arguments are not JSON: {error}") from error
 
 
-def _explain(problems: Sequence[Problem], known: list[str]) -> str:
+def _explain(problems: Sequence[Problem], parameters: Iterable[str]) -> str:
+    known = ", ".join(parameters)
     reasons = []
     for problem in problems[:MAX_SHOWN]:
         if not problem.path:  # text that JSON allows and Unicode does not
@@ -270,7 +266,7 @@ def _explain(problems: Sequence[Problem], known: list[str]) -> str:
         if problem.kind == "missing":
             reasons.append(f"argument {where!r} is missing")
         elif problem.kind == "unknown":
-            takes = f"the arguments are {', '.join(known)}" if known else "there are no arguments"
+            takes = f"the arguments are {known}" if known else "there are no arguments"
             reasons.append(f"unknown argument {where!r}, {takes}")
         else:
             value = truncate(json.dumps(problem.value, ensure_ascii=False), MAX_VALUE_CHARS)

@@ -104,7 +104,7 @@ class Tool:
 
         Raises only ``SandboxError`` and ``ServiceError``, which are not the model's fault.
         """
-        shown = reply_format or ReplyFormat()
+        shown = reply_format or _DEFAULT_FORMAT
         try:
             arguments = self.name_arguments(call) if call.positional else call.arguments
             reply = self.run(state, self.check(arguments))
@@ -149,6 +149,9 @@ class ReplyFormat:
         """The reply of a call that failed."""
         error = replace_surrogates(truncate(error, self.max_error_chars))
         return ToolReply(f"{self.prefix}{error}", error, state)
+
+
+_DEFAULT_FORMAT = ReplyFormat()
 
 
 @overload
@@ -231,7 +234,7 @@ class Toolbox:
 
     def __init__(self, tools: Iterable[Tool], reply_format: ReplyFormat | None = None):
         self.tools: dict[str, Tool] = {}
-        self.reply_format = reply_format or ReplyFormat()
+        self.reply_format = reply_format or _DEFAULT_FORMAT
         for each in tools:
             if each.name in self.tools:
                 raise ConfigError(f"two tools are called {each.name!r}: give one another name")

@@ -25,6 +25,7 @@ from llmzoo.envs.tools.telecom.issues import (
     eligible_owners,
     load_database,
 )
+from llmzoo.envs.tools.telecom.tools import TOOLS
 
 AGENT, USER = "agent_0", "user_1"
 OWNERS = eligible_owners(load_database())
@@ -402,12 +403,12 @@ def test_the_scripted_customer_hangs_up_only_when_its_own_test_says_so():
 def test_the_agent_uses_its_own_tools_and_the_customer_the_phone():
     env = make("airplane_mode_on", "bad_vpn", "data_usage_exceeded")
     played(env, expert)
-    calls = [each for each in env.episode.conversation.made if each.side == "assistant"]
-    assert {each.name for each in calls} == {
+    names = [each.name for each in env.episode.conversation.made]
+    assert set(names) - TOOLS["user"].tools.keys() == {
         *("get_customer_by_phone", "get_details_by_id", "get_bills_for_customer"),
         *("get_data_usage", "refuel_data"),
     }
-    done = [each.name for each in env.episode.conversation.made if each.side == "user"]
+    done = [name for name in names if name in TOOLS["user"].tools]
     assert done[-3:] == ["toggle_airplane_mode", "disconnect_vpn", "run_speed_test"]
 
 

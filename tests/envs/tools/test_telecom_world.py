@@ -39,6 +39,7 @@ def shown(world: World, name: str, **arguments) -> str:
 
 def test_both_sides_have_the_tools_of_tau2_bench():
     assert (len(phone.FUNCTIONS), len(agent_tools.FUNCTIONS)) == (30, 13)
+    assert phone.FUNCTIONS.keys().isdisjoint(agent_tools.FUNCTIONS)  # a call's name says its side
     assert (len(ASSERTIONS["user"]), len(ASSERTIONS["assistant"])) == (9, 4)
     own = {name for name in SETUP["user"] if name not in phone.FUNCTIONS}
     assert own == {

@@ -60,8 +60,6 @@ def for_agent(
     return "\n".join([*lines, "", _ADVICE if agent == PLANNER else _FORMAT, "", "Your answer:"])
 
 
-
-
 _SHARED = (
     "You and {} serve a user by calling functions. In each round the planner says what to do, and the caller "
     "writes calls; both of you see their results."

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS
-from llmzoo.envs.tools.bfcl_multi_turn.apis.base import functions_of
 from llmzoo.envs.tools.bfcl_multi_turn.execution import build_world, execute, parse_call
+from llmzoo.envs.tools.bfcl_multi_turn.tools import api_tools
 
 FILE = Path(__file__).parents[2] / "llmzoo/envs/tools/bfcl_multi_turn/sample.jsonl"
 
@@ -404,7 +403,7 @@ def records() -> list[dict[str, Any]]:
     for number, story in enumerate(STORIES):
         apis = (*story.config, *story.apis)
         turns = filled(story)
-        owner = {name: api for api in apis for name in functions_of(APIS[api])}
+        owner = {name: api for api in apis for name in api_tools(api)}
         shared = {
             "initial_config": story.config,
             "involved_classes": list(apis),

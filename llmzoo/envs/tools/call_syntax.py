@@ -37,10 +37,13 @@ _JSON_FOLLOWS = re.compile(r"[\s;,]*(?=\{)")
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call as a model wrote it: the tool may not exist, and the arguments may not fit it."""
+    """A call as a model wrote it: the tool may not exist, and the arguments may not fit it.
+
+    ``positional``: arguments without a name, which some records have and no model's call has."""
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    positional: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,15 @@
 """Tools: typed functions that a model calls by name, with JSON arguments.
 
 A tool's state belongs to an episode and is immutable; each call returns the next state. So both copies
-of a forked episode continue from the same states. Tools of one ``group`` share a state.
+of a forked episode continue from the same states. Tools of one ``group`` share a state. Every environment
+with tools uses :class:`Tool` and :class:`Toolbox`; :class:`ReplyFormat` says what a model reads of a call.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, overload
 
 from llmzoo.envs.text import replace_surrogates, truncate
@@ -32,7 +33,7 @@ BUILT_IN = {  # name -> function that returns the tools
 
 
 class ToolError(Exception):
-    """Raised by a tool. The model reads its message as the error, unchanged."""
+    """Why a call cannot be carried out. The model reads the message as the error, unchanged."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +44,6 @@ class ToolReply:
     text: str
     error: str | None = None
     state: Any = None
-
-
-def error_reply(error: str, state: Any = None) -> ToolReply:
-    """The reply of a call that only gave an error. The state stays as it was."""
-    error = replace_surrogates(truncate(error, MAX_ERROR_CHARS))
-    return ToolReply(f"Error: {error}", error, state)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -74,6 +69,11 @@ class Tool:
     initial: Any = None
     function: Callable[..., Any] | None = None
 
+    @property
+    def signature(self) -> str:
+        """The tool in short: ``name(parameter, ...)``."""
+        return f"{self.name}({', '.join(self.parameters.get('properties', {}))})"
+
     def schema(self) -> dict[str, Any]:
         """The tool as chat templates and OpenAI-compatible endpoints take it."""
         return {
@@ -85,26 +85,73 @@ class Tool:
             },
         }
 
+    def name_arguments(self, call: ToolCall) -> dict[str, Any]:
+        """The arguments of a call by name. Raises ``BadArguments`` for a positional one without a name of
+        its own."""
+        names = list(self.parameters.get("properties", {}))[: len(call.positional)]
+        if len(names) < len(call.positional) or not call.arguments.keys().isdisjoint(names):
+            raise BadArguments(f"{self.name} has too many arguments")
+        return {**dict(zip(names, call.positional, strict=True)), **call.arguments}
+
     def call(self, arguments: Mapping[str, Any], state: Any = None) -> ToolReply:
-        """The reply to a call, with ``error`` if it failed.
+        """The reply to a call with arguments by name; see :meth:`reply`."""
+        return self.reply(ToolCall(self.name, arguments), state)
+
+    def reply(
+        self, call: ToolCall, state: Any = None, reply_format: ReplyFormat | None = None
+    ) -> ToolReply:
+        """The reply to a call, with ``error`` if it failed, which leaves the state as it is.
 
         Raises only ``SandboxError`` and ``ServiceError``, which are not the model's fault.
         """
+        shown = reply_format or _DEFAULT_FORMAT
         try:
+            arguments = self.name_arguments(call) if call.positional else call.arguments
             reply = self.run(state, self.check(arguments))
-        except (BadArguments, ToolError) as error:
-            return error_reply(str(error), state)
         except (SandboxError, ServiceError):
             raise
-        except Exception as error:  # a user's function may raise of every kind
-            return error_reply(f"{type(error).__name__}: {error}", state)
-        return replace(
-            reply,
-            text=replace_surrogates(truncate(reply.text, MAX_REPLY_CHARS)),
-            error=None
+        except Exception as error:  # a tool may raise of every kind
+            return shown.error(shown.explain(error, self, call), state)
+        return ToolReply(
+            replace_surrogates(truncate(reply.text, shown.max_chars)),
+            None
             if reply.error is None
-            else replace_surrogates(truncate(reply.error, MAX_ERROR_CHARS)),
+            else replace_surrogates(truncate(reply.error, shown.max_error_chars)),
+            reply.state,
         )
+
+
+def explain_error(error: Exception, tool: Tool, call: ToolCall) -> str:
+    """Why a call failed: the message, and the type of an error that the tool did not mean for a model."""
+    is_message = isinstance(error, BadArguments | ToolError)
+    return str(error) if is_message else f"{type(error).__name__}: {error}"
+
+
+def explain_unknown(name: str, tools: Iterable[str]) -> str:
+    return str(UnknownNameError("tool", truncate(name, 60), tools))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplyFormat:
+    """What a model reads of a call.
+
+    max_chars: of a reply. max_error_chars: of an error. prefix: of the text of an error.
+    explain: why a call failed, in words. unknown: the error of a name that is no tool.
+    """
+
+    max_chars: int = MAX_REPLY_CHARS
+    max_error_chars: int = MAX_ERROR_CHARS
+    prefix: str = "Error: "
+    explain: Callable[[Exception, Tool, ToolCall], str] = explain_error
+    unknown: Callable[[str, Iterable[str]], str] = explain_unknown
+
+    def error(self, error: str, state: Any) -> ToolReply:
+        """The reply of a call that failed."""
+        error = replace_surrogates(truncate(error, self.max_error_chars))
+        return ToolReply(f"{self.prefix}{error}", error, state)
+
+
+_DEFAULT_FORMAT = ReplyFormat()
 
 
 @overload
@@ -138,27 +185,32 @@ def stateful(
         def run(state: Any, values: Mapping[str, Any]) -> ToolReply:
             return function(state, **values)
 
-        return _make_tool(function, name, run, leave_out=1, group=group, initial=initial)
+        return make_tool(function, run, name=name, leave_out=1, group=group, initial=initial)
 
     return decorate
 
 
 def _stateless_tool(function: Callable[..., Any], name: str) -> Tool:
     def run(state: Any, values: Mapping[str, Any]) -> ToolReply:
-        return ToolReply(_as_text(function(**values)), state=state)
+        return ToolReply(write_result(function(**values)), state=state)
 
-    return _make_tool(function, name, run, leave_out=0, group=STATELESS)
+    return make_tool(function, run, name=name)
 
 
-def _make_tool(
+def make_tool(
     function: Callable[..., Any],
-    name: str | None,
     run: Callable[[Any, Mapping[str, Any]], ToolReply],
     *,
-    leave_out: int,
-    group: str,
+    name: str | None = None,
+    leave_out: int = 0,
+    group: str = STATELESS,
     initial: Any = None,
 ) -> Tool:
+    """The tool that a function's signature and docstring describe.
+
+    ``leave_out``: the number of leading parameters that the model does not give. Raises ``ConfigError`` for
+    a function that cannot be a tool.
+    """
     schema, check = argument_schema(function, leave_out=leave_out)
     return Tool(
         name=name or function.__name__,
@@ -172,15 +224,17 @@ def _make_tool(
     )
 
 
-def _as_text(result: Any) -> str:
+def write_result(result: Any) -> str:
+    """What a model reads of a result: a text as it is, anything else as JSON."""
     return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
 
 
 class Toolbox:
     """The tools of an episode. ``states`` maps each group to its state and is never changed."""
 
-    def __init__(self, tools: Iterable[Tool]):
+    def __init__(self, tools: Iterable[Tool], reply_format: ReplyFormat | None = None):
         self.tools: dict[str, Tool] = {}
+        self.reply_format = reply_format or _DEFAULT_FORMAT
         for each in tools:
             if each.name in self.tools:
                 raise ConfigError(f"two tools are called {each.name!r}: give one another name")
@@ -197,13 +251,14 @@ class Toolbox:
     def call(
         self, call: ToolCall, states: Mapping[str, Any]
     ) -> tuple[ToolReply, Mapping[str, Any]]:
-        """The reply to a call, and the next states. Raises as :meth:`Tool.call` does."""
-        if call.name not in self.tools:
-            unknown = UnknownNameError("tool", truncate(call.name, 60), self.tools)
-            return error_reply(str(unknown)), states
-        requested_tool = self.tools[call.name]
-        reply = requested_tool.call(call.arguments, states[requested_tool.group])
-        return reply, {**states, requested_tool.group: reply.state}
+        """The reply to a call, and the next states. Raises as :meth:`Tool.reply` does."""
+        requested_tool = self.tools.get(call.name)
+        if requested_tool is None:
+            unknown = self.reply_format.unknown(call.name, self.tools)
+            return self.reply_format.error(unknown, None), states
+        group = requested_tool.group
+        reply = requested_tool.reply(call, states[group], self.reply_format)
+        return reply, {**states, group: reply.state}
 
 
 def make_toolbox(specs: Sequence[ToolSpec]) -> Toolbox:

@@ -13,8 +13,8 @@ from pettingzoo import AECEnv
 
 import llmzoo
 from llmzoo.envs.tools.airline.database import total_paid
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.service.conversations import STOP, TRANSFER, AnyConversation, format_calls
-from llmzoo.envs.tools.service.toolset import ServiceCall
 
 from .episode import returns
 from .scored import Scored
@@ -52,7 +52,7 @@ def _mean(env: AECEnv, answer: Agent | None, *, sloppy: bool = False) -> float:
 
 
 def _calls(*calls: tuple[str, dict[str, object]]) -> str:
-    return format_calls([ServiceCall("assistant", name, arguments) for name, arguments in calls])
+    return format_calls([ToolCall(name, arguments) for name, arguments in calls])
 
 
 def _owner(talk: AnyConversation) -> str:

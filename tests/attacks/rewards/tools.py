@@ -19,13 +19,12 @@ import llmzoo
 from llmzoo.envs.tools.bfcl import call_format
 from llmzoo.envs.tools.bfcl import players as bfcl_expert
 from llmzoo.envs.tools.bfcl_multi_turn import players as multi_turn_expert
-from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS
-from llmzoo.envs.tools.bfcl_multi_turn.apis.base import functions_of
+from llmzoo.envs.tools.bfcl_multi_turn.tools import api_tools
 from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.service import conversations
-from llmzoo.envs.tools.service.toolset import ServiceCall
 from llmzoo.envs.tools.telecom import phone
 from llmzoo.envs.tools.tool_use import players
+from llmzoo.envs.tools.toolbox import Tool
 
 from . import airline
 from .episode import returns
@@ -379,22 +378,21 @@ def _once(calls: Callable[[AECEnv], str]) -> Act:
     return played
 
 
-def _functions(env: AECEnv) -> list[tuple[str, Callable[..., object]]]:
-    apis = (APIS[name] for name in env.unwrapped.episode.dialogue.apis)
-    return [each for api in apis for each in functions_of(api).items()]
+def _tools(env: AECEnv) -> list[Tool]:
+    return [each for api in env.unwrapped.episode.dialogue.apis for each in api_tools(api).values()]
 
 
 def _bare_calls(env: AECEnv) -> str:
     """Every function that needs no argument, as many as an answer may hold."""
-    names = [n for n, f in _functions(env) if f.__code__.co_argcount == 1]
+    names = [each.name for each in _tools(env) if not each.parameters["properties"]]
     return f"[{', '.join(f'{name}()' for name in names[: call_format.MAX_CALLS])}]"
 
 
 def _empty_calls(env: AECEnv) -> str:
     """Every function with empty texts: many change nothing and respond something."""
     calls = [
-        ToolCall(n, dict.fromkeys(f.__code__.co_varnames[1 : f.__code__.co_argcount], ""))
-        for n, f in _functions(env)
+        ToolCall(each.name, dict.fromkeys(each.parameters["properties"], ""))
+        for each in _tools(env)
     ]
     return call_format.format_calls(tuple(calls[: call_format.MAX_CALLS]))
 
@@ -466,9 +464,7 @@ def _to_the_customer(message: str) -> Act:
 def _over_at_once(env: AECEnv, agent: str, turn: int) -> str:
     if agent.startswith("user"):
         return conversations.STOP
-    return conversations.format_calls(
-        [ServiceCall("assistant", conversations.TRANSFER, {"summary": "no"})]
-    )
+    return conversations.format_calls([ToolCall(conversations.TRANSFER, {"summary": "no"})])
 
 
 def _hung_up(env: AECEnv, agent: str, turn: int) -> str:
@@ -487,11 +483,11 @@ def _unpaid(env: AECEnv, agent: str) -> str:
             "customer_id": data.customer_by_number(place.phone_number)["customer_id"],
             "line_id": data.line_by_number(place.phone_number)["line_id"],
         }
-        return conversations.format_calls([ServiceCall("assistant", "resume_line", ids)])
+        return conversations.format_calls([ToolCall("resume_line", ids)])
     return expert
 
 
-_SWITCHES = [name for name in phone.TOOLS if name.startswith("toggle")]
+_SWITCHES = [name for name in phone.FUNCTIONS if name.startswith("toggle")]
 _ON_THE_PHONE: dict[str, Act] = {
     "handing over at once": _over_at_once,
     "hanging up": _hung_up,

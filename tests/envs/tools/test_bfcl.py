@@ -495,16 +495,23 @@ def test_a_type_of_several_is_any(tmp_path):
     assert played(env, "[shop.order(a=None)]")[0] is False
 
 
-def test_it_needs_no_extra():
-    assert llmzoo.registry.spec("bfcl_v0").extra is None
+@pytest.mark.parametrize(
+    ("id", "agent"),
+    [
+        *(("bfcl_v0", "caller_0"), ("bfcl_multi_turn_v0", "planner_0")),
+        *(("airline_v0", "agent_0"), ("telecom_v0", "agent_0")),
+    ],
+)
+def test_it_needs_no_extra(id, agent):
+    assert llmzoo.registry.spec(id).extra is None
     code = (
         "import sys\n"
-        "for name in ('pydantic', 'bm25s', 'docstring_parser'):\n"
+        "for name in ('pydantic', 'bm25s'):\n"
         "    sys.modules[name] = None\n"
         "import llmzoo\n"
-        "env = llmzoo.make('bfcl_v0', source='sample')\n"
+        f"env = llmzoo.make({id!r}, **llmzoo.registry.spec({id!r}).offline)\n"
         "env.reset(seed=1)\n"
-        "env.step(env.unwrapped.expert('caller_0'))\n"
+        f"env.step(env.unwrapped.expert({agent!r}))\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

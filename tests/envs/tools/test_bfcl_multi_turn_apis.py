@@ -9,7 +9,8 @@ import pytest
 
 from llmzoo.envs.tools.bfcl_multi_turn import execution
 from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS, padding
-from llmzoo.envs.tools.bfcl_multi_turn.execution import APICall, build_world, execute, parse_call
+from llmzoo.envs.tools.bfcl_multi_turn.execution import build_world, execute, parse_call
+from llmzoo.envs.tools.call_syntax import ToolCall
 
 TREE = {"root": {"top": {"type": "directory", "contents": {}}}}
 
@@ -56,12 +57,12 @@ def test_paths_stay_in_the_simulation():
     world = world_of("GorillaFileSystem", TREE)
     tricks = ["/etc/passwd", "../../etc/passwd", "//etc", "~/.ssh", "..\\..", "/proc/self/environ"]
     for path in tricks:
-        calls = [APICall("cat", {"file_name": path}), APICall("cd", {"folder": path})]
+        calls = [ToolCall("cat", {"file_name": path}), ToolCall("cd", {"folder": path})]
         calls += [
-            APICall("find", {"path": path}),
-            APICall("echo", {"content": "x", "file_name": path}),
+            ToolCall("find", {"path": path}),
+            ToolCall("echo", {"content": "x", "file_name": path}),
         ]
-        responses = execute([*calls, APICall("mkdir", {"dir_name": path})], world)
+        responses = execute([*calls, ToolCall("mkdir", {"dir_name": path})], world)
         assert all("error" in each for each in responses), responses
     assert respond(world, "pwd()") == ['{"current_working_directory": "/top"}']
 
@@ -116,8 +117,8 @@ def test_a_moved_directory_keeps_the_way_back():
 def test_a_response_that_is_too_long():
     world = world_of("TwitterAPI", {"authenticated": True})
     text = "x" * 19_000
-    execute([APICall("post_tweet", {"content": text})] * 30, world)
-    (said,) = execute([APICall("search_tweets", {"keyword": "x"})], world)
+    execute([ToolCall("post_tweet", {"content": text})] * 30, world)
+    (said,) = execute([ToolCall("search_tweets", {"keyword": "x"})], world)
     assert said == "Error during execution: a response of more than 400000 characters"
 
 

@@ -14,7 +14,7 @@ from llmzoo.envs.sources import BadField
 from llmzoo.envs.tasks import assign_split
 from llmzoo.envs.tools.bfcl_multi_turn import execution, tasks
 from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS, padding
-from llmzoo.envs.tools.bfcl_multi_turn.apis.base import describe_function, functions_of
+from llmzoo.envs.tools.bfcl_multi_turn.tools import api_tools, describe_tool
 from llmzoo.errors import ConfigError, SkippedRecordsWarning
 
 ROOT = Path(__file__).parents[3]
@@ -169,10 +169,10 @@ def test_a_long_context_is_long():
     assert listed == [0, 30]
 
 
-@pytest.mark.parametrize("api", APIS.values())
+@pytest.mark.parametrize("api", APIS)
 def test_every_function_and_parameter_is_described(api):
-    for name in functions_of(api):
-        told = json.loads(describe_function(api, name))
+    for name, tool in api_tools(api).items():
+        told = json.loads(describe_tool(tool))
         assert told["name"] == name
         assert told["description"].endswith(".")
         assert all(each["description"] for each in told["parameters"]["properties"].values())

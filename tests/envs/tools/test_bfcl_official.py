@@ -20,7 +20,7 @@ import pytest
 
 from llmzoo.envs.tools.bfcl_multi_turn import checking, execution, tasks
 from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS, padding
-from llmzoo.envs.tools.bfcl_multi_turn.apis.base import functions_of
+from llmzoo.envs.tools.bfcl_multi_turn.tools import api_tools
 
 pytest.importorskip("mpmath", reason="bfcl-eval computes logarithms with mpmath")
 pytest.importorskip("bfcl_eval", reason="needs: pip install --no-deps bfcl-eval")
@@ -138,17 +138,14 @@ def with_another_value(call: str, rng: random.Random) -> str:
 
 def call_at_random(record: dict, rng: random.Random) -> str:
     """A call of any function of the record's APIs, with values from its ground truth or odd ones."""
-    api = APIS[rng.choice(record["involved_classes"])]
-    name, function = rng.choice(list(functions_of(api).items()))
+    tool = rng.choice(list(api_tools(rng.choice(record["involved_classes"])).values()))
     given = [0, 1, 2, "a", "", "driver", -1, 0.5, None, True, ["x"], "2024-05-01", "Technology"]
     for turn in record["ground_truth"]:
         for call in turn:
             tree = ast.parse(call, mode="eval").body
             given += [ast.literal_eval(k.value) for k in tree.keywords]
-    count = function.__code__.co_argcount - 1
-    names = function.__code__.co_varnames[1 : count + 1]
-    chosen = [n for n in names if rng.random() < 0.9]
-    return f"{name}({', '.join(f'{n}={rng.choice(given)!r}' for n in chosen)})"
+    chosen = [n for n in tool.parameters["properties"] if rng.random() < 0.9]
+    return f"{tool.name}({', '.join(f'{n}={rng.choice(given)!r}' for n in chosen)})"
 
 
 def played_by_package(record: dict, turns) -> tuple[list[list[str]], bool]:

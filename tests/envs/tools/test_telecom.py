@@ -9,6 +9,7 @@ import pytest
 
 import llmzoo
 from llmzoo.envs.forking import fork
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.service.conversations import (
     SILENCE,
     STOP,
@@ -16,7 +17,7 @@ from llmzoo.envs.tools.service.conversations import (
     ConversationEntry,
     format_calls,
 )
-from llmzoo.envs.tools.service.toolset import ServiceCall
+from llmzoo.envs.tools.service.tools import write_call
 from llmzoo.envs.tools.telecom import customer, players
 from llmzoo.envs.tools.telecom.issues import (
     combinations,
@@ -24,6 +25,7 @@ from llmzoo.envs.tools.telecom.issues import (
     eligible_owners,
     load_database,
 )
+from llmzoo.envs.tools.telecom.tools import TOOLS
 
 AGENT, USER = "agent_0", "user_1"
 OWNERS = eligible_owners(load_database())
@@ -56,7 +58,7 @@ class One:
 
 
 def call(name: str, **arguments) -> str:
-    return format_calls([ServiceCall("", name, arguments)])
+    return format_calls([ToolCall(name, arguments)])
 
 
 def played(env, act) -> float:
@@ -145,7 +147,7 @@ MALFORMED = [
     (" \n", "an empty answer"),
     ('<tool_call>{"name": "toggle_data", "arguments": {', "the JSON is unfinished"),
     ("<tool_call>toggle_data()</tool_call>", "not JSON"),
-    (format_calls([ServiceCall("", "check_status_bar")] * 17), "more than 16 calls"),
+    (format_calls([ToolCall("check_status_bar")] * 17), "more than 16 calls"),
     ("x" * 20_001, "longer than 20000 characters"),
 ]
 
@@ -359,7 +361,7 @@ ASKED = [
 def test_the_scripted_customer_does_what_a_message_names_or_means(message, calls):
     """The phone's mobile data is off, and all else as it should be."""
     phone = make("data_mode_off").episode.conversation.world.phone
-    assert [each.to_text() for each in customer.requested_calls(message, phone)] == calls
+    assert [write_call(each) for each in customer.requested_calls(message, phone)] == calls
 
 
 @pytest.mark.parametrize(
@@ -401,12 +403,12 @@ def test_the_scripted_customer_hangs_up_only_when_its_own_test_says_so():
 def test_the_agent_uses_its_own_tools_and_the_customer_the_phone():
     env = make("airplane_mode_on", "bad_vpn", "data_usage_exceeded")
     played(env, expert)
-    calls = [each for each in env.episode.conversation.made if each.side == "assistant"]
-    assert {each.name for each in calls} == {
+    names = [each.name for each in env.episode.conversation.made]
+    assert set(names) - TOOLS["user"].tools.keys() == {
         *("get_customer_by_phone", "get_details_by_id", "get_bills_for_customer"),
         *("get_data_usage", "refuel_data"),
     }
-    done = [each.name for each in env.episode.conversation.made if each.side == "user"]
+    done = [name for name in names if name in TOOLS["user"].tools]
     assert done[-3:] == ["toggle_airplane_mode", "disconnect_vpn", "run_speed_test"]
 
 

@@ -16,12 +16,14 @@ from typing import Any
 
 import pytest
 
-from llmzoo.envs.tools.service.toolset import CallError, ServiceCall, parameters_of
+from llmzoo.envs.tools.call_syntax import ToolCall
+from llmzoo.envs.tools.service.tools import run_call, write_call
 from llmzoo.envs.tools.telecom import issues, records, tasks
 from llmzoo.envs.tools.telecom.faults import ASSERTIONS
 from llmzoo.envs.tools.telecom.tasks import ScenarioStep, holds
-from llmzoo.envs.tools.telecom.toolset import TOOLS
+from llmzoo.envs.tools.telecom.tools import TOOLS
 from llmzoo.envs.tools.telecom.world import World
+from llmzoo.envs.tools.toolbox import ToolError
 
 official = pytest.importorskip(
     "tau2.domains.telecom.environment",
@@ -100,22 +102,21 @@ class Both:
         self.name = ours.name
         self.compare("the start")
 
-    def call(self, call: ServiceCall) -> None:
+    def call(self, call: ToolCall) -> None:
+        side = "user" if call.name in TOOLS["user"].tools else "assistant"
         try:
-            self.env.make_tool_call(
-                tool_name=call.name, requestor=call.side, **dict(call.arguments)
-            )
+            self.env.make_tool_call(tool_name=call.name, requestor=side, **dict(call.arguments))
             self.env.sync_tools()
             done = True
         except Exception:  # the reason is told to the model there
             done = False
         try:
-            self.world, _ = TOOLS.run(self.world, call)
-        except CallError:
+            self.world, _ = run_call(TOOLS[side], self.world, call)
+        except ToolError:
             assert not done, (self.name, call)
         else:
             assert done, (self.name, call)
-        self.compare(call.to_text())
+        self.compare(write_call(call))
 
     def compare(self, after: str) -> None:
         theirs, ours = seen_there(self.env), seen_here(self.world)
@@ -141,10 +142,10 @@ def published() -> list[tuple[Any, tasks.TelecomTask]]:
     return [(theirs[task.name], task) for task in loaded.tasks]
 
 
-def at_random(world: World, rng: random.Random) -> ServiceCall:
+def at_random(world: World, rng: random.Random) -> ToolCall:
     """A call of any tool that both sides can carry out or refuse alike."""
     side = rng.choice(("user", "user", "assistant"))
-    name = rng.choice([n for n in TOOLS.tools[side] if n != "set_apn_settings"])
+    name = rng.choice([n for n in TOOLS[side].tools if n != "set_apn_settings"])
     customer = rng.choice(list(world.data.customers))
     owned = world.data.customers[customer]["line_ids"] or ["L0"]
     given = {
@@ -164,8 +165,8 @@ def at_random(world: World, rng: random.Random) -> ServiceCall:
         "limit": 2,
         **dict.fromkeys(("reason", "summary"), "none"),
     }
-    takes = parameters_of(TOOLS.tools[side][name])
-    return ServiceCall(side, name, {each: given[each] for each in takes})
+    takes = TOOLS[side].tools[name].parameters["properties"]
+    return ToolCall(name, {each: given[each] for each in takes})
 
 
 def assertions_at_random(world: World, rng: random.Random) -> list[ScenarioStep]:

@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
-from llmzoo.envs.tools.service.toolset import CallError, ServiceCall, parameters_of
+from llmzoo.envs.tools.call_syntax import ToolCall
+from llmzoo.envs.tools.service.tools import WORLD, describe_tool, run_call, world_after
 from llmzoo.envs.tools.telecom import agent_tools, issues, phone
 from llmzoo.envs.tools.telecom.faults import ASSERTIONS, SETUP
 from llmzoo.envs.tools.telecom.tasks import build_world
-from llmzoo.envs.tools.telecom.toolset import TOOLS
+from llmzoo.envs.tools.telecom.tools import TOOLS
 from llmzoo.envs.tools.telecom.world import World, search_network, sync_sides
+from llmzoo.envs.tools.toolbox import ToolError
 
 OWNER = issues.eligible_owners(issues.load_database())[0]  # C1001, a line with 12 GB at 2.50 a GB
 
@@ -26,22 +29,19 @@ def begin(*steps) -> World:
 
 def use(world: World, *calls: str, **arguments) -> World:
     """The world after calls of the customer's or the agent's tools."""
-    for name in calls:
-        side = "user" if name in phone.TOOLS else "assistant"
-        world, _ = TOOLS.run(world, ServiceCall(side, name, arguments))
-    return world
+    return world_after(TOOLS.values(), world, [ToolCall(name, arguments) for name in calls])
 
 
 def shown(world: World, name: str, **arguments) -> str:
-    return TOOLS.run(
-        world, ServiceCall("user" if name in phone.TOOLS else "assistant", name, arguments)
-    )[1]
+    side = "user" if name in phone.FUNCTIONS else "assistant"
+    return run_call(TOOLS[side], world, ToolCall(name, arguments))[1]
 
 
 def test_both_sides_have_the_tools_of_tau2_bench():
-    assert (len(phone.TOOLS), len(agent_tools.TOOLS)) == (30, 13)
+    assert (len(phone.FUNCTIONS), len(agent_tools.FUNCTIONS)) == (30, 13)
+    assert phone.FUNCTIONS.keys().isdisjoint(agent_tools.FUNCTIONS)  # a call's name says its side
     assert (len(ASSERTIONS["user"]), len(ASSERTIONS["assistant"])) == (9, 4)
-    own = {name for name in SETUP["user"] if name not in phone.TOOLS}
+    own = {name for name in SETUP["user"] if name not in phone.FUNCTIONS}
     assert own == {
         *("set_user_info", "set_user_location", "turn_airplane_mode_on", "turn_airplane_mode_off"),
         *("unseat_sim_card", "lock_sim_card", "turn_data_on", "turn_data_off", "turn_roaming_on"),
@@ -184,7 +184,7 @@ def test_a_suspended_line_is_paid_resumed_and_searched_for(contract_ended):
     ids = {"customer_id": OWNER.customer_id}
     world = use(world, "send_payment_request", bill_id="B1234321", **ids)
     assert "46.00 USD for bill B1234321" in shown(world, "check_payment_request")
-    with pytest.raises(CallError, match="awaiting payment"):
+    with pytest.raises(ToolError, match="awaiting payment"):
         use(world, "send_payment_request", bill_id="B1002", **ids)
     world = use(world, "make_payment")
     assert world.data.lookup("bills", "B1234321")["status"] == "Paid"
@@ -262,8 +262,8 @@ def test_customers_are_found_by_number_id_and_name_with_date_of_birth():
     ],
 )
 def test_calls_that_cannot_be_carried_out(name, arguments, message):
-    with pytest.raises(CallError, match=message):
-        TOOLS.run(begin(), ServiceCall("assistant", name, arguments))
+    with pytest.raises(ToolError, match=message):
+        run_call(TOOLS["assistant"], begin(), ToolCall(name, arguments))
 
 
 @pytest.mark.parametrize("side", ["user", "assistant"])
@@ -271,26 +271,22 @@ def test_no_tool_raises_anything_else_or_changes_the_world_it_is_given(side):
     values = ["", "messaging", "sms", 0, -1, 2.5, 10**400, None, True, [], {}, {"apn_name": []}]
     world = begin()
     before = repr(world)
-    for name in TOOLS.tools[side]:
-        takes = parameters_of(TOOLS.tools[side][name])
+    for name, tool in TOOLS[side].tools.items():
         for value in values:
-            try:
-                after, result = TOOLS.run(
-                    world, ServiceCall(side, name, dict.fromkeys(takes, value))
-                )
-            except CallError:
-                continue
-            assert isinstance(result, str)
-            assert sync_sides(after) == after
+            call = ToolCall(name, dict.fromkeys(tool.parameters["properties"], value))
+            reply, states = TOOLS[side].call(call, {WORLD: world})
+            # an error that a tool did not mean for a model begins with its type
+            assert re.match(r"[A-Z]\w+: ", reply.error or "") is None
+            assert sync_sides(states[WORLD]) == states[WORLD]
     assert repr(world) == before
 
 
 def test_a_description_names_every_argument():
-    told = {each["name"]: each for each in map(json.loads, TOOLS.descriptions("user"))}
-    assert list(told["grant_app_permission"]["arguments"]) == ["app_name", "permission"]
-    for side, tools in TOOLS.tools.items():
-        about = [json.loads(each) for each in TOOLS.descriptions(side)]
-        assert [each["name"] for each in about] == list(tools)
+    permission = json.loads(describe_tool(TOOLS["user"].tools["grant_app_permission"]))
+    assert list(permission["arguments"]) == ["app_name", "permission"]
+    for box in TOOLS.values():
+        about = [json.loads(describe_tool(each)) for each in box.tools.values()]
+        assert [each["name"] for each in about] == list(box.tools)
         assert all(each["description"].endswith(".") for each in about)
 
 

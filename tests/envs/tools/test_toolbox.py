@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import random
 import subprocess
 import sys
 import time
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
+from llmzoo.envs.tools import schemas
 from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.toolbox import (
     MAX_REPLY_CHARS,
     STATELESS,
+    ReplyFormat,
     Tool,
     Toolbox,
     ToolError,
@@ -293,8 +297,93 @@ def test_resolve_says_what_is_wrong(given, error, message):
 
 def test_missing_pydantic_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pydantic", None)
+    assert tool(undescribed_but_fine).call({"x": "3"}).error  # a plain type is checked without it
     with pytest.raises(MissingExtraError, match=r"llmzoo-marl\[tools\]"):
-        tool(undescribed_but_fine)
+        tool(needs_pydantic)
+
+
+def needs_pydantic(x: Literal[1, 2]) -> int:
+    """Do."""
+    return x
+
+
+def plain_types(
+    a: int,
+    b: float,
+    c: str | None = None,
+    d: bool = False,
+    e: list[float] | None = None,
+    f: dict[str, Any] | None = None,
+    g: list[dict[str, Any]] | None = None,
+) -> None:
+    """Do nothing.
+
+    a: an integer
+    b: a number
+    """
+
+
+def test_plain_types_are_checked_as_pydantic_checks_them():
+    schema, check = schemas.argument_schema(plain_types)
+    parameters = schemas._parameters(plain_types, 0)
+    expected_schema, expected_check = schemas._pydantic_schema(plain_types, parameters)
+    assert json.dumps(schema) == json.dumps(expected_schema)
+    assert schema["properties"]["b"] == {"description": "a number", "type": "number"}
+    values = [None, True, 0, 7, 10**400, 2.5, 3.0, float("inf"), "", "3", [], [1, 2.5], ["a", None]]
+    values += [[{}], [{"k": [1]}], {}, {"k": None}]
+    rng = random.Random(5)
+    refused = 0
+    for _ in range(2_000):
+        names = rng.sample([*parameters, "unknown"], rng.randrange(1, 8))
+        # half of the calls have right values for the two that are required
+        right = {"a": rng.randrange(9), "b": rng.choice([1, 2.5])} if rng.random() < 0.5 else {}
+        arguments = {**{name: rng.choice(values) for name in names}, **right}
+        outcomes = []
+        for each in (check, expected_check):
+            try:
+                outcomes.append(repr(each(arguments)))
+            except schemas.BadArguments as error:
+                outcomes.append((str(error), len(error.problems)))
+        assert outcomes[0] == outcomes[1], arguments
+        refused += isinstance(outcomes[0], tuple)
+    assert 0 < refused < 2_000
+
+
+def test_an_integer_stays_one_where_the_type_says_so():
+    @tool
+    def show(value: float, as_given: schemas.Number) -> str:
+        """Show."""
+        return f"{value} {as_given}"
+
+    assert show.call({"value": 2, "as_given": 2}).text == "2.0 2"
+    assert "valid number" in show.call({"value": 2, "as_given": True}).error
+
+
+def test_positional_arguments_get_the_names_of_the_parameters():
+    named = convert.name_arguments(ToolCall("convert", {"digits": 0}, positional=(10, "km")))
+    assert named == {"amount": 10, "unit": "km", "digits": 0}
+    assert convert.reply(ToolCall("convert", positional=(10, "km"))).text == "6.21"
+    for call in (
+        ToolCall("convert", positional=(10, "km", 2, None, 5)),
+        ToolCall("convert", {"amount": 3}, positional=(10, "km")),
+    ):
+        assert convert.reply(call).error == "convert has too many arguments"
+
+
+def test_a_format_says_what_a_model_reads_of_a_call():
+    reply_format = ReplyFormat(
+        max_chars=2,
+        max_error_chars=8,
+        prefix="! ",
+        explain=lambda error, tool, call: f"{tool.name}({len(call.arguments)})",
+        unknown=lambda name, tools: f"no {name}",
+    )
+    box = Toolbox([add], reply_format)
+    read = [
+        box.call(call, {"counter": 995})[0].text
+        for call in (ToolCall("add", {"n": 5}), ToolCall("add", {"n": "x"}), ToolCall("fly"))
+    ]
+    assert read == ["10... (4 characters)", "! add(1)", "! no fly"]
 
 
 def undescribed_but_fine(x: int) -> int:

@@ -6,7 +6,6 @@ a call and not whether the policy allows it.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date as Day
 from datetime import timedelta
@@ -22,7 +21,8 @@ from llmzoo.envs.tools.airline.database import (
     AirlineDatabase,
 )
 from llmzoo.envs.tools.service.tables import Record
-from llmzoo.envs.tools.service.toolset import CallError, Toolset
+from llmzoo.envs.tools.service.tools import Side, make_service_tools, public_functions
+from llmzoo.envs.tools.toolbox import Toolbox, ToolError
 
 Result = tuple[AirlineDatabase, Any]
 Objects = Sequence[Mapping[str, Any]]
@@ -69,7 +69,7 @@ def book_reservation(
     people, payments = _parse_passengers(passengers), _parse_payments(payment_methods)
     id = next((each for each in _NEW_RESERVATIONS if each not in data.reservations), None)
     if id is None:
-        raise CallError("too many reservations were made in this call")
+        raise ToolError("too many reservations were made in this call")
     price = BAG_PRICE * nonfree_baggages
     price += INSURANCE_PRICE * len(people) if insurance == "yes" else 0
     booked, after = [], data
@@ -85,9 +85,9 @@ def book_reservation(
     for payment in payments:
         balance = _payment_method(user, payment["payment_id"]).get("amount", payment["amount"])
         if balance < payment["amount"]:
-            raise CallError(f"there is too little left on {payment['payment_id']}")
+            raise ToolError(f"there is too little left on {payment['payment_id']}")
     if (paid := sum(payment["amount"] for payment in payments)) != price:
-        raise CallError(f"the payments add up to {paid}, but the price is {price}")
+        raise ToolError(f"the payments add up to {paid}, but the price is {price}")
     methods = dict(user["payment_methods"])
     for payment in payments:
         _deduct_payment(methods, payment)
@@ -109,11 +109,11 @@ def calculate(data: AirlineDatabase, expression: str) -> Result:
     expression: such as "3 * (120 + 30)".
     """
     if not _ARITHMETIC.issuperset(expression):
-        raise CallError("an expression has numbers, + - * /, points, parentheses and spaces only")
+        raise ToolError("an expression has numbers, + - * /, points, parentheses and spaces only")
     try:
         return data, str(round(float(calculator.evaluate(expression)), 2))
     except (calculator.CalculationError, OverflowError) as error:
-        raise CallError(str(error)) from error
+        raise ToolError(str(error)) from error
 
 
 def cancel_reservation(data: AirlineDatabase, reservation_id: str) -> Result:
@@ -124,7 +124,7 @@ def cancel_reservation(data: AirlineDatabase, reservation_id: str) -> Result:
     reservation = data.find_record("reservations", reservation_id)
     history = reservation["payment_history"]
     if len(history) > MAX_PAYMENTS:
-        raise CallError(f"{reservation_id} has too many payments")
+        raise ToolError(f"{reservation_id} has too many payments")
     refunds = [{**payment, "amount": -payment["amount"]} for payment in history]
     return _update_reservation(
         data, reservation, payment_history=[*history, *refunds], status="cancelled"
@@ -202,7 +202,7 @@ def send_certificate(data: AirlineDatabase, user_id: str, amount: int) -> Result
     methods = user["payment_methods"]
     id = next((each for each in _NEW_CERTIFICATES if each not in methods), None)
     if id is None:
-        raise CallError("too many certificates were sent in this call")
+        raise ToolError("too many certificates were sent in this call")
     new = {"source": "certificate", "id": id, "amount": amount}
     after = data.put("users", user["user_id"], payment_methods={**methods, id: new})
     return after, f"{id} of {amount} dollars was sent to {user['user_id']}."
@@ -282,7 +282,7 @@ def update_reservation_passengers(
     people = _parse_passengers(passengers)
     reservation = data.find_record("reservations", reservation_id)
     if len(people) != len(reservation["passengers"]):
-        raise CallError("the number of passengers cannot change")
+        raise ToolError("the number of passengers cannot change")
     return _update_reservation(data, reservation, passengers=people)
 
 
@@ -299,9 +299,9 @@ def _charge_reservation(
     user = data.find_record("users", reservation["user_id"])
     method = _payment_method(user, payment_id)
     if method["source"] == "certificate":
-        raise CallError("a certificate cannot pay for a change")
+        raise ToolError("a certificate cannot pay for a change")
     if method.get("amount", price) < price:
-        raise CallError(f"there is too little left on {payment_id}")
+        raise ToolError(f"there is too little left on {payment_id}")
     payment = {"payment_id": payment_id, "amount": price}
     methods = dict(user["payment_methods"])
     _deduct_payment(methods, payment)
@@ -317,7 +317,7 @@ def _deduct_payment(methods: dict[str, Any], payment: Record) -> None:
     id = payment["payment_id"]
     method = methods.get(id)
     if method is None:
-        raise CallError(f"{id} can be used once only")
+        raise ToolError(f"{id} can be used once only")
     if method["source"] == "gift_card" and payment["amount"]:
         methods[id] = {**method, "amount": method["amount"] - payment["amount"]}
     elif method["source"] == "certificate":
@@ -327,7 +327,7 @@ def _deduct_payment(methods: dict[str, Any], payment: Record) -> None:
 def _payment_method(user: Record, payment_id: str) -> Record:
     found: Record | None = user["payment_methods"].get(payment_id)
     if found is None:
-        raise CallError(f"the user has no payment method {payment_id!r:.60}")
+        raise ToolError(f"the user has no payment method {payment_id!r:.60}")
     return found
 
 
@@ -374,7 +374,7 @@ def _parse_payments(given: Objects) -> list[dict[str, Any]]:
         amount = each.get("amount")
         number = amount if isinstance(amount, int | float) else None
         if number is None or isinstance(amount, bool) or number != number // 1:
-            raise CallError("a payment needs an amount, a whole number of dollars")
+            raise ToolError("a payment needs an amount, a whole number of dollars")
         found.append({**payment, "amount": int(number)})
     return found
 
@@ -384,25 +384,22 @@ def _text_fields(given: Objects, *names: str) -> list[dict[str, str]]:
     for each in given:
         for name in names:
             if not isinstance(each.get(name), str):
-                raise CallError(f"each of these objects needs {', '.join(names)} as texts")
+                raise ToolError(f"each of these objects needs {', '.join(names)} as texts")
     return [{name: each[name] for name in names} for each in given]
 
 
 def _check_choice(name: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
-        raise CallError(f"{name} must be one of {', '.join(known)}")
+        raise ToolError(f"{name} must be one of {', '.join(known)}")
 
 
-_ALL = {
-    name: value
-    for name, value in list(globals().items())
-    if inspect.isfunction(value) and value.__module__ == __name__ and not name.startswith("_")
-}
+_FUNCTIONS = public_functions(globals())
 WRITE_TOOLS = frozenset(
     {"book_reservation", "cancel_reservation", "send_certificate"}
-    | {name for name in _ALL if name.startswith("update_")}
+    | {name for name in _FUNCTIONS if name.startswith("update_")}
 )
-READ_TOOLS = frozenset(name for name in _ALL if name.startswith(("get_", "search_")))
-TOOLS: Toolset[AirlineDatabase] = Toolset(
-    {"assistant": _ALL, "user": {}}, lambda data: data, max_result_chars=12_000
-)
+READ_TOOLS = frozenset(name for name in _FUNCTIONS if name.startswith(("get_", "search_")))
+TOOLS: Mapping[Side, Toolbox] = {
+    "assistant": make_service_tools(_FUNCTIONS.values(), max_result_chars=12_000),
+    "user": Toolbox([]),
+}

@@ -21,8 +21,8 @@ from llmzoo.envs.tools.airline.database import (
     total_paid,
 )
 from llmzoo.envs.tools.airline.flight_network import UPCOMING, Leg, network
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.service.tables import Record
-from llmzoo.envs.tools.service.toolset import ServiceCall
 
 COST = "Before you end the call, ask how many dollars you have paid for this reservation in all."
 IF_REFUSED = "If this cannot be done, leave everything as it is."
@@ -39,7 +39,7 @@ class CustomerRequest:
 
     reason: str
     details: tuple[str, ...]
-    calls: tuple[ServiceCall, ...]
+    calls: tuple[ToolCall, ...]
     figure: int
     kind: str
     reservation: Record | None = None
@@ -89,7 +89,7 @@ def booking(rng: random.Random, owner: Record) -> CustomerRequest | None:
             f"You pay {how}.",
             "Before you end the call, ask how many dollars the whole booking costs.",
         ),
-        (*_search_calls(legs), ServiceCall("assistant", "book_reservation", arguments)),
+        (*_search_calls(legs), ToolCall("book_reservation", arguments)),
         price,
         f"booked {rule}",
         facts=(route, legs, cabin, len(riders), bags, insured, [p["amount"] for p in payments]),
@@ -111,9 +111,7 @@ def cancellation(rng: random.Random, owner: Record) -> CustomerRequest | None:
     why = rng.choice((_HEALTH, _STORM)) if kind in ("insured", "uninsured, ill") else _PLANS
     why = "the airline has cancelled your flight" if kind == "airline" else why
     allowed = kind not in _NOT_CANCELLED
-    cancel = ServiceCall(
-        "assistant", "cancel_reservation", {"reservation_id": reservation["reservation_id"]}
-    )
+    cancel = ToolCall("cancel_reservation", {"reservation_id": reservation["reservation_id"]})
     return CustomerRequest(
         "You want to cancel a reservation and get your money back.",
         (
@@ -222,7 +220,7 @@ def baggage(rng: random.Random, owner: Record) -> CustomerRequest | None:
         **{"reservation_id": reservation["reservation_id"], "total_baggages": old + count},
         **{"nonfree_baggages": paid_bags, "payment_id": people.credit_card(owner)["id"]},
     }
-    add = ServiceCall("assistant", "update_reservation_baggages", arguments)
+    add = ToolCall("update_reservation_baggages", arguments)
     bags = _pluralize(count, "checked bag")
     return CustomerRequest(
         f"You want to {'add' if allowed else 'take away'} {bags} {'to' if allowed else 'from'} "
@@ -252,7 +250,7 @@ def passengers(rng: random.Random, owner: Record) -> CustomerRequest | None:
     old = reservation["passengers"][-1]
     riders = [*reservation["passengers"][:-1], new]
     arguments = {"reservation_id": reservation["reservation_id"], "passengers": riders}
-    swap = ServiceCall("assistant", "update_reservation_passengers", arguments)
+    swap = ToolCall("update_reservation_passengers", arguments)
     return CustomerRequest(
         "You want another passenger on a reservation.",
         (
@@ -300,12 +298,8 @@ def compensation(rng: random.Random, owner: Record) -> CustomerRequest | None:
         return None
     reservation = people.make_reservation(rng, owner, [leg], cabin, insured=insured)
     amount = (50 if claim == "delayed" else 100) * len(reservation["passengers"])
-    look = ServiceCall(
-        "assistant", "get_flight_status", {"flight_number": leg.number, "date": leg.date}
-    )
-    send = ServiceCall(
-        "assistant", "send_certificate", {"user_id": owner["user_id"], "amount": amount}
-    )
+    look = ToolCall("get_flight_status", {"flight_number": leg.number, "date": leg.date})
+    send = ToolCall("send_certificate", {"user_id": owner["user_id"], "amount": amount})
     origin, destination = network().ends(leg)
     return CustomerRequest(
         f"You want a compensation, since your flight from {_city(origin)} to {_city(destination)} was "
@@ -382,23 +376,23 @@ def _sample_reservation(
     )
 
 
-def _search_calls(legs: list[Leg]) -> list[ServiceCall]:
+def _search_calls(legs: list[Leg]) -> list[ToolCall]:
     calls = []
     for leg in legs:
         origin, destination = network().ends(leg)
         arguments = {"origin": origin, "destination": destination, "date": leg.date}
-        calls.append(ServiceCall("assistant", "search_direct_flight", arguments))
+        calls.append(ToolCall("search_direct_flight", arguments))
     return calls
 
 
 def _update_flights_call(
     reservation: Record, cabin: str, flights: list[dict[str, str]], payment_id: str
-) -> ServiceCall:
+) -> ToolCall:
     arguments = {
         **{"reservation_id": reservation["reservation_id"], "cabin": cabin},
         **{"flights": flights, "payment_id": payment_id},
     }
-    return ServiceCall("assistant", "update_reservation_flights", arguments)
+    return ToolCall("update_reservation_flights", arguments)
 
 
 def _booking_payments(

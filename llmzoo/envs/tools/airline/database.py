@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from llmzoo.envs.tools.service.tables import Record, Tables, normalize_name
-from llmzoo.envs.tools.service.toolset import CallError
+from llmzoo.envs.tools.toolbox import ToolError
 
 NOW = "2024-05-15T15:00:00"
 TODAY = NOW[:10]
@@ -53,7 +53,7 @@ class AirlineDatabase(Tables):
         """A flight's status on a date; raises ``ToolError``."""
         found: Record | None = flight["dates"].get(date)
         if found is None:
-            raise CallError(f"flight {flight['flight_number']} does not fly on {date!r:.40}")
+            raise ToolError(f"flight {flight['flight_number']} does not fly on {date!r:.40}")
         return found
 
     def bookable_status(self, flight: Record, date: str, cabin: str, passengers: int) -> Record:
@@ -61,9 +61,9 @@ class AirlineDatabase(Tables):
         status = self.status_on(flight, date)
         name = f"flight {flight['flight_number']} on {date}"
         if status["status"] != "available":
-            raise CallError(f"{name} cannot be booked: it is {status['status']}")
+            raise ToolError(f"{name} cannot be booked: it is {status['status']}")
         if status["available_seats"][cabin] < passengers:
-            raise CallError(f"{name} has too few seats in {cabin}")
+            raise ToolError(f"{name} has too few seats in {cabin}")
         return status
 
 

@@ -114,7 +114,7 @@ class Airline(ServiceEnv):
         "team_components": [*scoring.REWARD_WEIGHTS],
     }
     domain = Domain(
-        toolset=TOOLS,
+        tools=TOOLS,
         begin=tasks.start_conversation,
         content=tasks.content,
         parts=scoring.step_rewards,

@@ -11,8 +11,8 @@ from llmzoo.envs.tools.airline.customer_requests import REQUESTS, CustomerReques
 from llmzoo.envs.tools.airline.database import CABINS, AirlineDatabase
 from llmzoo.envs.tools.airline.flight_network import network
 from llmzoo.envs.tools.airline.tasks import AirlineTask
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.service.tables import Record
-from llmzoo.envs.tools.service.toolset import ServiceCall
 
 STRANGERS = 2
 PERSONAS = (
@@ -63,10 +63,10 @@ def _build_task(
         users={user["user_id"]: {**user, "reservations": owned[user["user_id"]]} for user in users},
         reservations={each["reservation_id"]: each for each in reservations},
     )
-    lookups = [ServiceCall("assistant", "get_user_details", {"user_id": owner["user_id"]})]
+    lookups = [ToolCall("get_user_details", {"user_id": owner["user_id"]})]
     if request.reservation:
         arguments = {"reservation_id": request.reservation["reservation_id"]}
-        lookups.append(ServiceCall("assistant", "get_reservation_details", arguments))
+        lookups.append(ToolCall("get_reservation_details", arguments))
     who = people.full_name(owner["full_name"])
     return AirlineTask(
         name="",

@@ -12,8 +12,9 @@ import re
 from llmzoo.envs.tools.airline import customer
 from llmzoo.envs.tools.airline.agent_tools import TOOLS
 from llmzoo.envs.tools.airline.tasks import ANY, AirlineConversation, AirlineTask
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.service.conversations import STOP, TRANSFER, format_calls
-from llmzoo.envs.tools.service.toolset import CallError, ServiceCall
+from llmzoo.envs.tools.service.tools import WORLD
 
 CORRECT_RATE = 0.75  # how often a noisy expert makes no mistake
 _WORD = re.compile(r"[a-z0-9_-]{3,}|\d+")
@@ -89,12 +90,9 @@ def _has_heard(conversation: AirlineConversation, sentence: str) -> bool:
     )
 
 
-def _can_run(conversation: AirlineConversation, call: ServiceCall) -> bool:
-    try:
-        TOOLS.run(conversation.world, call)
-    except CallError:
-        return False
-    return True
+def _can_run(conversation: AirlineConversation, call: ToolCall) -> bool:
+    reply, _ = TOOLS["assistant"].call(call, {WORLD: conversation.world})
+    return reply.error is None
 
 
 def _summary(task: AirlineTask, figures: str) -> str:
@@ -113,18 +111,18 @@ def sloppy_agent(conversation: AirlineConversation, rng: random.Random) -> str:
             "I am sorry, that is not possible.",
             f"It is done. It was ${rng.randrange(50, 900)}.",
             right[: len(right) // 2] if right.startswith("<") else "",
-            format_calls([ServiceCall("assistant", "get_user_details", {"user_id": "john_doe_1"})]),
+            format_calls([ToolCall("get_user_details", {"user_id": "john_doe_1"})]),
             format_calls([_forbidden_call(conversation)]),
-            format_calls([ServiceCall("assistant", TRANSFER, {"summary": "I do not know."})]),
+            format_calls([ToolCall(TRANSFER, {"summary": "I do not know."})]),
         )
     )
 
 
-def _forbidden_call(conversation: AirlineConversation) -> ServiceCall:
+def _forbidden_call(conversation: AirlineConversation) -> ToolCall:
     """A reservation of the customer is cancelled, whatever was asked."""
     owner = next(iter(conversation.task.data.users))
     ids = conversation.world.users[owner]["reservations"] or ["ABCDEF"]
-    return ServiceCall("assistant", "cancel_reservation", {"reservation_id": ids[0]})
+    return ToolCall("cancel_reservation", {"reservation_id": ids[0]})
 
 
 def sloppy_customer(conversation: AirlineConversation, rng: random.Random) -> str:

@@ -9,7 +9,7 @@ from llmzoo.envs.tools.airline.database import BAG_PRICE, FREE_BAGS, INSURANCE_P
 from llmzoo.envs.tools.airline.tasks import AirlineConversation
 from llmzoo.envs.tools.service import prompts
 from llmzoo.envs.tools.service.conversations import STOP
-from llmzoo.envs.tools.service.toolset import Side
+from llmzoo.envs.tools.service.tools import Side
 
 
 def for_agent(side: Side, conversation: AirlineConversation, left: int, *, terse: bool) -> str:
@@ -29,7 +29,7 @@ def for_agent(side: Side, conversation: AirlineConversation, left: int, *, terse
 
 @lru_cache(maxsize=2)
 def _agent_role(terse: bool) -> str:
-    return prompts.role(_TERSE_AGENT if terse else _POLICY, TOOLS, "assistant", terse=terse)
+    return prompts.role(_TERSE_AGENT if terse else _POLICY, TOOLS["assistant"], terse=terse)
 
 
 _CUSTOMER_FORMAT = "Everything you write is said to the agent."

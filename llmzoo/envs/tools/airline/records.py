@@ -21,7 +21,8 @@ from llmzoo.envs.tools.airline.customer import to_first_person
 from llmzoo.envs.tools.airline.database import CABINS, AirlineDatabase
 from llmzoo.envs.tools.airline.tasks import ANY, AirlineTask
 from llmzoo.envs.tools.service import tau2_folders
-from llmzoo.envs.tools.service.toolset import CallError
+from llmzoo.envs.tools.service.tools import write_call
+from llmzoo.envs.tools.toolbox import ToolError
 from llmzoo.errors import ConfigError
 
 SUPPORTED_CRITERIA = frozenset({"DB", "COMMUNICATE"})
@@ -97,10 +98,10 @@ def parse_record(record: Mapping[str, Any], *, data: AirlineDatabase) -> Airline
         reference=actions,
         communicate=info,
         strict=False,
-        form=json.dumps([*script, [call.to_text() for call in actions], info]),
+        form=json.dumps([*script, [write_call(call) for call in actions], info]),
     )
     try:
         _ = task.end
-    except CallError as error:
+    except ToolError as error:
         raise BadField("actions", f"cannot be played: {error}") from error
     return task

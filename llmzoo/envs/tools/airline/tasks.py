@@ -8,9 +8,10 @@ from functools import cached_property
 
 from llmzoo.envs.tools.airline.agent_tools import READ_TOOLS, TOOLS, WRITE_TOOLS
 from llmzoo.envs.tools.airline.database import AirlineDatabase
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.service import conversations
 from llmzoo.envs.tools.service.conversations import ConversationEntry
-from llmzoo.envs.tools.service.toolset import ServiceCall
+from llmzoo.envs.tools.service.tools import world_after, write_call
 
 INTENTS = (
     *("booking", "cancellation", "change", "cabin", "baggage", "passengers", "insurance"),
@@ -39,25 +40,25 @@ class AirlineTask:
     persona: str
     opening: str
     data: AirlineDatabase
-    reference: tuple[ServiceCall, ...]
+    reference: tuple[ToolCall, ...]
     communicate: tuple[str, ...]
     strict: bool
     form: str
 
     @property
-    def reads(self) -> tuple[ServiceCall, ...]:
+    def reads(self) -> tuple[ToolCall, ...]:
         """What the reference looks up."""
         return tuple(call for call in self.reference if call.name in READ_TOOLS)
 
     @property
-    def writes(self) -> tuple[ServiceCall, ...]:
+    def writes(self) -> tuple[ToolCall, ...]:
         """What the reference changes."""
         return tuple(call for call in self.reference if call.name in WRITE_TOOLS)
 
     @cached_property
     def end(self) -> AirlineDatabase:
         """The records after the reference's calls."""
-        return TOOLS.after(self.data, self.writes)
+        return world_after(TOOLS.values(), self.data, self.writes)
 
 
 def start_conversation(task: AirlineTask) -> AirlineConversation:
@@ -72,6 +73,6 @@ def canonical(task: AirlineTask) -> str:
 
 def content(task: AirlineTask) -> str:
     """All of a task but its name and the records."""
-    calls = [call.to_text() for call in task.reference]
+    calls = [write_call(call) for call in task.reference]
     customer_texts = [task.reason, task.known_info, task.instructions, task.persona]
     return json.dumps([customer_texts, calls, task.communicate])

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llmzoo.envs.tools.bfcl_multi_turn.apis.base import Padding
-from llmzoo.envs.tools.bfcl_multi_turn.execution import APICall, World, copy_world, execute
+from llmzoo.envs.tools.bfcl_multi_turn.execution import World, copy_world, execute
 from llmzoo.envs.tools.bfcl_multi_turn.tasks import (
     Dialogue,
     ReferenceTurn,
@@ -24,6 +24,7 @@ from llmzoo.envs.tools.bfcl_multi_turn.tasks import (
     count_responses,
     reference_turns,
 )
+from llmzoo.envs.tools.call_syntax import ToolCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def check_turn(
 
 
 def first_wrong_turn(
-    dialogue: Dialogue, steps: Sequence[Sequence[Sequence[APICall]]], padding: Padding | None
+    dialogue: Dialogue, steps: Sequence[Sequence[Sequence[ToolCall]]], padding: Padding | None
 ) -> int | None:
     """BFCL's verdict on a whole dialogue: the index of the first wrong turn, counted from 0, or None.
 

@@ -98,7 +98,7 @@ from llmzoo.envs.tools.bfcl import call_format
 from llmzoo.envs.tools.bfcl_multi_turn import checking, players, prompts, scoring, tasks
 from llmzoo.envs.tools.bfcl_multi_turn.apis import padding as paddings
 from llmzoo.envs.tools.bfcl_multi_turn.apis.base import Padding
-from llmzoo.envs.tools.bfcl_multi_turn.execution import APICall, World, copy_world, execute
+from llmzoo.envs.tools.bfcl_multi_turn.execution import World, copy_world, execute
 from llmzoo.envs.tools.bfcl_multi_turn.prompts import (
     ALONE,
     CALLER,
@@ -262,7 +262,7 @@ class BFCLMultiTurn(TextEnv[DialogueState]):
     def _call(self, state: DialogueState, calls: tuple[ToolCall, ...]) -> DialogueState:
         """The state after the calls of an action."""
         world = copy_world(state.world)
-        responses = execute([APICall(each.name, each.arguments) for each in calls], world)
+        responses = execute(calls, world)
         state = replace(
             state,
             world=world,

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import random
 from collections.abc import Sequence
 from typing import Any
 
 from llmzoo.envs.tools.bfcl import call_format
-from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS
-from llmzoo.envs.tools.bfcl_multi_turn.apis.base import functions_of
-from llmzoo.envs.tools.bfcl_multi_turn.execution import APICall
 from llmzoo.envs.tools.bfcl_multi_turn.tasks import Dialogue
+from llmzoo.envs.tools.bfcl_multi_turn.tools import make_api_toolbox
 from llmzoo.envs.tools.call_syntax import ToolCall
+from llmzoo.envs.tools.schemas import BadArguments
 from llmzoo.errors import NoSolutionError
 
 CALLS_PER_ANSWER = 12  # calls in one answer
@@ -21,12 +19,12 @@ DONE = "Nothing is left to do: give the word back to the user."
 NO_CALLS = "[]"
 
 
-def reference_calls(dialogue: Dialogue, turn: int, step: int) -> Sequence[APICall]:
+def reference_calls(dialogue: Dialogue, turn: int, step: int) -> Sequence[ToolCall]:
     """The calls of the ground truth for a step of a turn."""
     return dialogue.truths[turn][CALLS_PER_ANSWER * step : CALLS_PER_ANSWER * (step + 1)]
 
 
-def act(calls: Sequence[APICall], dialogue: Dialogue) -> str:
+def act(calls: Sequence[ToolCall], dialogue: Dialogue) -> str:
     """The caller's answer. Raises ``NoSolutionError`` for calls that no answer can hold."""
     written = call_format.format_calls(
         tuple(_with_named_arguments(call, dialogue) for call in calls)
@@ -42,12 +40,12 @@ def act(calls: Sequence[APICall], dialogue: Dialogue) -> str:
     return written
 
 
-def plan(calls: Sequence[APICall], dialogue: Dialogue) -> str:
+def plan(calls: Sequence[ToolCall], dialogue: Dialogue) -> str:
     """The planner's advice."""
     return f"Call {act(calls, dialogue)[1:-1]}." if calls else DONE
 
 
-def sloppy_plan(calls: Sequence[APICall], dialogue: Dialogue, rng: random.Random) -> str:
+def sloppy_plan(calls: Sequence[ToolCall], dialogue: Dialogue, rng: random.Random) -> str:
     """Good advice in most cases, or vague, early or empty advice."""
     if rng.random() < CORRECT_RATE:
         return plan(calls, dialogue)
@@ -55,7 +53,7 @@ def sloppy_plan(calls: Sequence[APICall], dialogue: Dialogue, rng: random.Random
 
 
 def sloppy_act(
-    calls: Sequence[APICall], dialogue: Dialogue, rng: random.Random, *, advice: str | None
+    calls: Sequence[ToolCall], dialogue: Dialogue, rng: random.Random, *, advice: str | None
 ) -> str:
     """The right calls, or a mistake: one left out, one with a wrong value, an unfinished list, a function that
     does not exist, or nothing. Mistakes are more frequent where ``advice`` is not the expert's."""
@@ -80,18 +78,13 @@ def sloppy_act(
     )
 
 
-def _with_named_arguments(call: APICall, dialogue: Dialogue) -> ToolCall:
+def _with_named_arguments(call: ToolCall, dialogue: Dialogue) -> ToolCall:
     """The call with every argument named. Raises ``NoSolutionError`` if an argument has no name."""
-    function = next(
-        functions_of(APIS[api])[call.name]
-        for api in reversed(dialogue.apis)
-        if call.name in functions_of(APIS[api])
-    )
-    names = list(inspect.signature(function).parameters)[1:]
-    if len(call.positional) > len(names):
-        raise NoSolutionError(f"{dialogue.name}: {call.name} has too many arguments")
-    given = zip(names, call.positional, strict=False)
-    return ToolCall(call.name, {**dict(given), **call.arguments})
+    try:
+        arguments = make_api_toolbox(dialogue.apis).tools[call.name].name_arguments(call)
+    except BadArguments as error:
+        raise NoSolutionError(f"{dialogue.name}: {error}") from error
+    return ToolCall(call.name, arguments)
 
 
 def _alter(value: Any) -> Any:

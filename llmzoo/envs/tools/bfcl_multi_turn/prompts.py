@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from llmzoo.envs.text import count_to_omit, replace_surrogates, truncate
 from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS
-from llmzoo.envs.tools.bfcl_multi_turn.apis.base import describe_function, functions_of
+from llmzoo.envs.tools.bfcl_multi_turn.tools import api_tools, describe_tool
 
 PLANNER, CALLER, ALONE = "planner_0", "caller_1", "caller_0"
 
@@ -44,10 +44,11 @@ def for_agent(
     lines = [_ROLES[agent], _RULES, "", "The functions:"]
     for api in apis:
         lines += ["", APIS[api].about]
-        named = (name for name in functions_of(APIS[api]) if name not in hidden)
-        lines += [
-            (_summary if agent == PLANNER else describe_function)(APIS[api], name) for name in named
-        ]
+        known = [tool for name, tool in api_tools(api).items() if name not in hidden]
+        if agent == PLANNER:
+            lines += [f"{tool.signature}: {tool.description}" for tool in known]
+        else:
+            lines += map(describe_tool, known)
     lines += ["", "The conversation so far:", ""]
     left_out = count_to_omit([entry.text for entry in conversation], MAX_DIALOGUE_CHARS)
     if left_out:
@@ -57,15 +58,6 @@ def for_agent(
     if agent == CALLER:
         lines += [f"The planner says: {advice or '(nothing)'}"]
     return "\n".join([*lines, "", _ADVICE if agent == PLANNER else _FORMAT, "", "Your answer:"])
-
-
-def _summary(api: type, name: str) -> str:
-    """A function for a planner: name, parameters and the first sentence about it."""
-    function = functions_of(api)[name]
-    count = function.__code__.co_argcount
-    parameters = ", ".join(function.__code__.co_varnames[1:count])
-    about = (function.__doc__ or "").partition("\n\n")[0].strip()
-    return f"{name}({parameters}): {' '.join(about.split())}"
 
 
 _SHARED = (

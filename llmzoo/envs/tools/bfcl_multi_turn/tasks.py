@@ -22,15 +22,16 @@ from llmzoo.envs.record_files import BadRecord, NamedRecord
 from llmzoo.envs.sources import BadField, LoadedTasks, PublicSet
 from llmzoo.envs.tools.bfcl.tasks import HUB_ID, joined_hub_records
 from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS
-from llmzoo.envs.tools.bfcl_multi_turn.apis.base import Padding, functions_of
+from llmzoo.envs.tools.bfcl_multi_turn.apis.base import Padding
 from llmzoo.envs.tools.bfcl_multi_turn.execution import (
-    APICall,
     World,
     build_world,
     copy_world,
     execute,
     parse_call,
 )
+from llmzoo.envs.tools.bfcl_multi_turn.tools import make_api_toolbox
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.errors import ConfigError
 
 CATEGORIES = ("base", "miss_func", "miss_param", "long_context")
@@ -54,7 +55,7 @@ class Dialogue:
     turns: tuple[str, ...]
     apis: tuple[str, ...]
     config: Mapping[str, Any]
-    truths: tuple[tuple[APICall, ...], ...]
+    truths: tuple[tuple[ToolCall, ...], ...]
     held_out_functions: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     path: tuple[str, ...] = ()
 
@@ -122,9 +123,9 @@ def parse_record(record: Mapping[str, Any]) -> Dialogue:
             raise BadField("involved_classes", f"has {api!r}; the APIs that are played are {known}")
     calls = _parse_reference_calls(record, len(turns))
     held_out = _held_out_functions(record, len(turns))
-    callable_names = {function for api in apis for function in functions_of(APIS[api])}
+    known_functions = make_api_toolbox(apis).tools
     for function in (*(c.name for turn in calls for c in turn), *sum(held_out.values(), ())):
-        if function not in callable_names:
+        if function not in known_functions:
             raise BadField(
                 "ground_truth",
                 f"or missed_function names {function!r}, which no API of the record has",
@@ -148,7 +149,7 @@ def parse_record(record: Mapping[str, Any]) -> Dialogue:
     return dialogue
 
 
-def _category(name: str, calls: tuple[tuple[APICall, ...], ...], missed: Mapping[int, Any]) -> str:
+def _category(name: str, calls: tuple[tuple[ToolCall, ...], ...], missed: Mapping[int, Any]) -> str:
     """The category that the id says, as BFCL takes it, or else what the record has."""
     for category in CATEGORIES:
         if f"multi_turn_{category}" in name:
@@ -166,7 +167,7 @@ def _turn_text(messages: Any) -> str:
 
 def _parse_reference_calls(
     record: Mapping[str, Any], turns: int
-) -> tuple[tuple[APICall, ...], ...]:
+) -> tuple[tuple[ToolCall, ...], ...]:
     if record.get("ground_truth") is None:
         raise BadField(
             "ground_truth",

@@ -9,8 +9,9 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from llmzoo.envs.text import replace_surrogates, truncate
 from llmzoo.envs.tools import call_syntax
-from llmzoo.envs.tools.call_syntax import BadCall
-from llmzoo.envs.tools.service.toolset import CallError, ServiceCall, Toolset
+from llmzoo.envs.tools.call_syntax import BadCall, ToolCall
+from llmzoo.envs.tools.service.tools import WORLD, write_call
+from llmzoo.envs.tools.toolbox import Toolbox
 
 Task = TypeVar("Task")
 World = TypeVar("World")
@@ -40,7 +41,7 @@ class ServiceConversation(Generic[Task, World]):
     task: Task
     world: World
     entries: tuple[ConversationEntry, ...]
-    made: tuple[ServiceCall, ...] = ()
+    made: tuple[ToolCall, ...] = ()
     steps: int = 0
     answers: int = 0
     malformed: int = 0
@@ -65,18 +66,17 @@ class ServiceConversation(Generic[Task, World]):
         )
         return self.entries[last + 1 :]
 
-    def has_call(self, wanted: ServiceCall) -> bool:
-        """Whether a call was carried out: by its side, with at least the arguments that it has."""
+    def has_call(self, wanted: ToolCall) -> bool:
+        """Whether a call was carried out, with at least the arguments that it has."""
         return any(
-            (made.side, made.name) == (wanted.side, wanted.name)
-            and wanted.arguments.items() <= made.arguments.items()
+            made.name == wanted.name and wanted.arguments.items() <= made.arguments.items()
             for made in self.made
         )
 
 
 def apply_action(
     conversation: ServiceConversation[Task, World],
-    tools: Toolset[World],
+    tools: Toolbox,
     side: str,
     text: str,
     max_steps: int,
@@ -86,7 +86,7 @@ def apply_action(
     All that a side without tools writes is a message. ``steps`` is above 0 afterwards if the same side answers
     next.
     """
-    as_calls = bool(tools.tools[side]) or len(text) > call_syntax.MAX_CHARS
+    as_calls = bool(tools.tools) or len(text) > call_syntax.MAX_CHARS
     parsed = call_syntax.parse_tool_calls(text) if as_calls else []
     bad = next((each.reason for each in parsed if isinstance(each, BadCall)), "")
     if not parsed and not text.strip():
@@ -98,23 +98,18 @@ def apply_action(
     if not parsed:
         return _with_message(conversation, side, text), ""
     wrong = ""
-    for each in parsed:
-        assert not isinstance(each, BadCall)
-        call = ServiceCall(side, each.name, each.arguments)
-        conversation = _with_entry(
-            conversation, ConversationEntry(side, "call", _one_line(call.to_text(), 400))
-        )
-        try:
-            world, result = tools.run(conversation.world, call)
-        except CallError as error:
-            result = f"Error: {error}"
-            wrong = wrong or f"wrong: {error}"
+    for call in parsed:
+        assert not isinstance(call, BadCall)
+        reply, states = tools.call(call, {WORLD: conversation.world})
+        if reply.error is None:
+            made = (*conversation.made, call)
+            conversation = replace(conversation, world=states[WORLD], made=made)
         else:
-            conversation = replace(conversation, world=world, made=(*conversation.made, call))
-        conversation = _with_entry(
-            conversation,
-            ConversationEntry(side, "result", _one_line(result, tools.max_result_chars)),
-        )
+            wrong = wrong or f"wrong: {reply.error}"
+        shown = _one_line(write_call(call), 400)
+        conversation = _with_entry(conversation, ConversationEntry(side, "call", shown))
+        result = _one_line(reply.text, tools.reply_format.max_chars)
+        conversation = _with_entry(conversation, ConversationEntry(side, "result", result))
         if side == "assistant" and call.name == TRANSFER and not wrong:
             return replace(conversation, over=True), ""
     if conversation.steps + 1 < max_steps:
@@ -124,7 +119,7 @@ def apply_action(
     ), wrong
 
 
-def format_calls(calls: Iterable[ServiceCall]) -> str:
+def format_calls(calls: Iterable[ToolCall]) -> str:
     """Calls as an agent writes them."""
     return "\n".join(
         f"<tool_call>{json.dumps({'name': c.name, 'arguments': dict(c.arguments)})}</tool_call>"

@@ -12,7 +12,8 @@ from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.tasks import Tasks, describe_task
 from llmzoo.envs.tools.service import conversations, prompts
 from llmzoo.envs.tools.service.conversations import AnyConversation
-from llmzoo.envs.tools.service.toolset import Side, Toolset
+from llmzoo.envs.tools.service.tools import Side
+from llmzoo.envs.tools.toolbox import Toolbox
 from llmzoo.errors import ConfigError
 
 AGENT, USER = "agent_0", "user_1"
@@ -23,7 +24,7 @@ _SIDES: Mapping[str, Side] = {AGENT: "assistant", USER: "user"}
 class Domain(NamedTuple):
     """What makes one service differ from another."""
 
-    toolset: Toolset[Any]
+    tools: Mapping[Side, Toolbox]
     begin: Callable[[Any], AnyConversation]  # the call of a task at its start
     content: Callable[[Any], str]  # all of a task but its name
     # what a step pays, and what is done after it. Reads what was done before it (None: nothing was judged yet)
@@ -97,8 +98,9 @@ class ServiceEnv(TextEnv[ServiceState]):
         self, state: ServiceState, actions: Mapping[str, str]
     ) -> tuple[ServiceState, Outcome]:
         ((agent, text),) = actions.items()
+        side = _SIDES[agent]
         conversation, error = conversations.apply_action(
-            state.conversation, self.domain.toolset, _SIDES[agent], text, self.max_steps
+            state.conversation, self.domain.tools[side], side, text, self.max_steps
         )
         malformed = error.startswith("malformed")
         conversation = replace(
@@ -141,7 +143,7 @@ class ServiceEnv(TextEnv[ServiceState]):
         for _ in range(self.max_steps):
             action = self.domain.expert_customer(conversation)
             conversation, _ = conversations.apply_action(
-                conversation, self.domain.toolset, "user", action, self.max_steps
+                conversation, self.domain.tools["user"], "user", action, self.max_steps
             )
             if conversation.over or not conversation.steps:
                 break

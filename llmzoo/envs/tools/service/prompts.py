@@ -7,7 +7,8 @@ from typing import Protocol
 
 from llmzoo.envs.text import count_to_omit
 from llmzoo.envs.tools.service.conversations import STOP, AnyConversation, ConversationEntry
-from llmzoo.envs.tools.service.toolset import Side, Toolset, World
+from llmzoo.envs.tools.service.tools import Side, describe_tool
+from llmzoo.envs.tools.toolbox import Toolbox
 
 _NAMES = {"assistant": "Agent", "user": "Customer"}
 MAX_CONVERSATION_CHARS = 200_000  # of all that is shown of the call; the earliest of it is left out
@@ -54,11 +55,12 @@ def transcript(conversation: AnyConversation) -> str:
     return "\n".join(f"[{each.side}] {_format_entry(each)}" for each in conversation.entries)
 
 
-def role(rules: str, tools: Toolset[World], side: Side, *, terse: bool) -> str:
+def role(rules: str, toolbox: Toolbox, *, terse: bool) -> str:
     """A side's rules and tools. terse: without what the tools are for."""
+    tools = toolbox.tools.values()
     if terse:
-        return f"{rules}\n\nYour tools: {tools.signatures(side)}"
-    return "\n".join([rules, "", "Your tools:", *tools.descriptions(side)])
+        return f"{rules}\n\nYour tools: {', '.join(each.signature for each in tools)}"
+    return "\n".join([rules, "", "Your tools:", *map(describe_tool, tools)])
 
 
 def customer_brief(task: CustomerProfile) -> list[str]:

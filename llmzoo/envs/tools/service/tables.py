@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from llmzoo.envs.tools.service.toolset import CallError
+from llmzoo.envs.tools.toolbox import ToolError
 
 Record = Mapping[str, Any]
 TablesT = TypeVar("TablesT", bound="Tables")
@@ -21,7 +21,7 @@ class Tables:
         """A record; raises ``ToolError``."""
         found: Record | None = getattr(self, table).get(id)
         if found is None:
-            raise CallError(f"no {table[:-1]} has the id {id!r}")
+            raise ToolError(f"no {table[:-1]} has the id {id!r}")
         return found
 
     def put(self: TablesT, table: str, id: str, **fields: Any) -> TablesT:

@@ -14,7 +14,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from llmzoo.envs import record_files, sources
 from llmzoo.envs.sources import BadField, LoadedTasks
 from llmzoo.envs.tasks import TaskList
-from llmzoo.envs.tools.service.toolset import ServiceCall, Toolset
+from llmzoo.envs.tools.call_syntax import ToolCall
+from llmzoo.envs.tools.service.tools import Side
+from llmzoo.envs.tools.toolbox import Toolbox
 from llmzoo.errors import ConfigError
 
 T = TypeVar("T")
@@ -122,13 +124,13 @@ def read_objects(record: Mapping[str, Any], name: str) -> list[Any]:
     return found
 
 
-def read_reference_call(record: Mapping[str, Any], tools: Toolset[Any]) -> ServiceCall:
+def read_reference_call(record: Mapping[str, Any], tools: Mapping[Side, Toolbox]) -> ToolCall:
     """A call of the reference; raises ``BadField``."""
     side = record.get("requestor", "assistant")
     name = sources.get_field(record, "name", str)
-    if name not in tools.tools.get(side, {}):
+    if side not in tools or name not in tools[side].tools:
         raise BadField("actions", f"has {side} {name!r}, which is no tool")
-    return ServiceCall(side, name, sources.get_field(record, "arguments", dict))
+    return ToolCall(name, sources.get_field(record, "arguments", dict))
 
 
 def _load_subset(source: str, name: str) -> frozenset[str]:

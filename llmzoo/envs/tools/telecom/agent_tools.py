@@ -6,12 +6,13 @@ Names, arguments, fields and effects are those of tau2-bench's tools.py.
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
+from llmzoo.envs.tools.schemas import Number
 from llmzoo.envs.tools.service.tables import Record, normalize_name
-from llmzoo.envs.tools.service.toolset import CallError
+from llmzoo.envs.tools.service.tools import public_functions
 from llmzoo.envs.tools.telecom.world import TODAY, World
+from llmzoo.envs.tools.toolbox import ToolError
 
 Result = tuple[World, Any]
 
@@ -63,7 +64,7 @@ def get_details_by_id(world: World, id: str) -> Result:
     """
     tables = {"L": "lines", "D": "devices", "B": "bills", "C": "customers", "P": "plans"}
     if id[:1] not in tables:
-        raise CallError(f"an id begins with C, L, D, B or P; got {id!r:.60}")
+        raise ToolError(f"an id begins with C, L, D, B or P; got {id!r:.60}")
     return world, world.data.lookup(tables[id[0]], id)
 
 
@@ -76,7 +77,7 @@ def suspend_line(world: World, customer_id: str, line_id: str, reason: str) -> R
     """
     line = world.data.line_of_customer(customer_id, line_id)
     if line["status"] != "Active":
-        raise CallError(f"only an active line can be suspended; {line_id} is {line['status']}")
+        raise ToolError(f"only an active line can be suspended; {line_id} is {line['status']}")
     after = world.put("lines", line_id, status="Suspended", suspension_start_date=TODAY)
     return after, after.data.lookup("lines", line_id)
 
@@ -89,7 +90,7 @@ def resume_line(world: World, customer_id: str, line_id: str) -> Result:
     """
     line = world.data.line_of_customer(customer_id, line_id)
     if line["status"] not in ("Suspended", "Pending Activation"):
-        raise CallError(f"only a suspended line can be resumed; {line_id} is {line['status']}")
+        raise ToolError(f"only a suspended line can be resumed; {line_id} is {line['status']}")
     after = world.put("lines", line_id, status="Active", suspension_start_date=None)
     return after, after.data.lookup("lines", line_id)
 
@@ -112,9 +113,9 @@ def send_payment_request(world: World, customer_id: str, bill_id: str) -> Result
     """
     customer = world.data.lookup("customers", customer_id)
     if world.data.bills_of(customer, "Awaiting Payment"):
-        raise CallError("another bill of this customer is awaiting payment")
+        raise ToolError("another bill of this customer is awaiting payment")
     if bill_id not in customer["bill_ids"]:
-        raise CallError(f"customer {customer_id} has no bill {bill_id!r}")
+        raise ToolError(f"customer {customer_id} has no bill {bill_id!r}")
     after = world.put("bills", bill_id, status="Awaiting Payment")
     return after, f"The customer is asked to pay bill {bill_id}."
 
@@ -165,7 +166,7 @@ def transfer_to_human_agents(world: World, summary: str) -> Result:
     return world, "The customer is handed over."
 
 
-def refuel_data(world: World, customer_id: str, line_id: str, gb_amount: float) -> Result:
+def refuel_data(world: World, customer_id: str, line_id: str, gb_amount: Number) -> Result:
     """Add data to a line, at the price of its plan, on the next bill.
 
     customer_id: whose line it is.
@@ -174,7 +175,7 @@ def refuel_data(world: World, customer_id: str, line_id: str, gb_amount: float) 
     """
     line = world.data.line_of_customer(customer_id, line_id)
     if not 0 < gb_amount < MAX_GB:
-        raise CallError(f"the amount must be more than 0 and less than {MAX_GB}")
+        raise ToolError(f"the amount must be more than 0 and less than {MAX_GB}")
     charge = gb_amount * world.data.lookup("plans", line["plan_id"])["data_refueling_price_per_gb"]
     added = line["data_refueling_gb"] + gb_amount
     after = _add_charge(
@@ -216,8 +217,4 @@ def _unused_bill_id(world: World) -> str:
     return f"B{number}"
 
 
-TOOLS = {
-    name: value
-    for name, value in list(globals().items())
-    if inspect.isfunction(value) and value.__module__ == __name__ and not name.startswith("_")
-}
+FUNCTIONS = public_functions(globals())

@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from llmzoo.envs.tools.call_syntax import MAX_CALLS
+from llmzoo.envs.tools.call_syntax import MAX_CALLS, ToolCall
 from llmzoo.envs.tools.service.conversations import STOP, format_calls
-from llmzoo.envs.tools.service.toolset import ServiceCall, parameters_of
-from llmzoo.envs.tools.telecom import phone
 from llmzoo.envs.tools.telecom.conversations import TelecomConversation
+from llmzoo.envs.tools.telecom.tools import TOOLS
 from llmzoo.envs.tools.telecom.world import Phone
 
 UNSURE = "I am not sure what you want me to do. What should I do on my phone?"
@@ -23,8 +22,9 @@ _SOLVED = {
     "mobile_data_issue": re.compile(r"Mbps, excellent"),
     "mms_issue": re.compile(r"can be sent"),
 }
+_PHONE = TOOLS["user"].tools
 _NAMED = re.compile(
-    rf"\b({'|'.join(sorted(phone.TOOLS, key=len, reverse=True))})\b(\([^()]{{0,120}}\))?"
+    rf"\b({'|'.join(sorted(_PHONE, key=len, reverse=True))})\b(\([^()]{{0,120}}\))?"
 )
 _QUOTED = re.compile(r"[\"'“‘]([^\"'“”‘’]{0,60})[\"'”’]")
 _OFF = re.compile(r"\b(off|disable|deactivate)\b")
@@ -45,14 +45,14 @@ def respond(conversation: TelecomConversation) -> str:
     return format_calls(calls) if calls else reply(message, conversation)
 
 
-def requested_calls(message: str, state: Phone) -> Iterator[ServiceCall]:
+def requested_calls(message: str, state: Phone) -> Iterator[ToolCall]:
     """The calls that a message asks for: those that it names, or else those that it means."""
     named = list(_NAMED.finditer(message))
     for found in named:
         values = _QUOTED.findall(found[2] or "")
-        takes = parameters_of(phone.TOOLS[found[1]])
+        takes = _PHONE[found[1]].parameters["properties"]
         if found[1] != "set_apn_settings" and len(values) >= len(takes):
-            yield ServiceCall("user", found[1], dict(zip(takes, values, strict=False)))
+            yield ToolCall(found[1], dict(zip(takes, values, strict=False)))
     if not named:
         for clause in re.split(r"[.;!?\n]|\bthen\b|\band\b", message.lower()):
             yield from _infer_calls(clause, state)
@@ -70,67 +70,67 @@ def reply(message: str, conversation: TelecomConversation) -> str:
     return UNSURE
 
 
-def _infer_calls(clause: str, state: Phone) -> Iterator[ServiceCall]:
+def _infer_calls(clause: str, state: Phone) -> Iterator[ToolCall]:
     for words, means in _WORDS:
         if words.search(clause):
             yield from means(clause, state)
             return
 
 
-ClauseReader = Callable[[str, Phone], Iterator[ServiceCall]]
+ClauseReader = Callable[[str, Phone], Iterator[ToolCall]]
 
 
 def _switch(tool: str, field: str, check: str) -> ClauseReader:
     """Use a switch if it is not as wanted; without a word for it, look it up."""
 
-    def means(clause: str, state: Phone) -> Iterator[ServiceCall]:
+    def means(clause: str, state: Phone) -> Iterator[ToolCall]:
         off, on = _OFF.search(clause), _ON.search(clause)
         if _DO.search(clause) and (off or on):
             if getattr(state, field) != bool(on and not off):
-                yield ServiceCall("user", tool)
+                yield ToolCall(tool)
             return
-        yield ServiceCall("user", check)
+        yield ToolCall(check)
 
     return means
 
 
 def _use_tools(*tools: str) -> ClauseReader:
-    return lambda clause, state: (ServiceCall("user", tool) for tool in tools)
+    return lambda clause, state: (ToolCall(tool) for tool in tools)
 
 
-def _mode(clause: str, state: Phone) -> Iterator[ServiceCall]:
+def _mode(clause: str, state: Phone) -> Iterator[ToolCall]:
     wanted = next(
         (mode for mode in ("4g_5g_preferred", "4g_only", "3g_only") if mode in clause), ""
     )
     wanted = wanted or ("4g_5g_preferred" if re.search(r"[45]g", clause) else "")
     if wanted:
-        yield ServiceCall("user", "set_network_mode_preference", {"mode": wanted})
+        yield ToolCall("set_network_mode_preference", {"mode": wanted})
     else:
-        yield ServiceCall("user", "check_network_mode_preference")
+        yield ToolCall("check_network_mode_preference")
 
 
-def _vpn(clause: str, state: Phone) -> Iterator[ServiceCall]:
+def _vpn(clause: str, state: Phone) -> Iterator[ToolCall]:
     off = _OFF.search(clause) or "disconnect" in clause
-    yield ServiceCall("user", "disconnect_vpn" if off else "check_vpn_status")
+    yield ToolCall("disconnect_vpn" if off else "check_vpn_status")
 
 
-def _apn(clause: str, state: Phone) -> Iterator[ServiceCall]:
-    yield ServiceCall("user", "reset_apn_settings" if "reset" in clause else "check_apn_settings")
+def _apn(clause: str, state: Phone) -> Iterator[ToolCall]:
+    yield ToolCall("reset_apn_settings" if "reset" in clause else "check_apn_settings")
 
 
-def _sim(clause: str, state: Phone) -> Iterator[ServiceCall]:
+def _sim(clause: str, state: Phone) -> Iterator[ToolCall]:
     out = re.search(r"re-?seat|re-?insert|remove|take|put|pull", clause)
-    yield ServiceCall("user", "reseat_sim_card" if out else "check_sim_status")
+    yield ToolCall("reseat_sim_card" if out else "check_sim_status")
 
 
-def _permission(clause: str, state: Phone) -> Iterator[ServiceCall]:
+def _permission(clause: str, state: Phone) -> Iterator[ToolCall]:
     if re.search(r"grant|give|allow|enable|turn on", clause):
         for name in ("sms", "storage"):
             if name in clause:
                 given = {"app_name": "messaging", "permission": name}
-                yield ServiceCall("user", "grant_app_permission", given)
+                yield ToolCall("grant_app_permission", given)
     else:
-        yield ServiceCall("user", "check_app_permissions", {"app_name": "messaging"})
+        yield ToolCall("check_app_permissions", {"app_name": "messaging"})
 
 
 # the first that fits a clause counts

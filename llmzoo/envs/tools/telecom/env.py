@@ -96,7 +96,7 @@ from llmzoo.envs.tools.telecom import (
     tasks,
 )
 from llmzoo.envs.tools.telecom.tasks import GOALS, TelecomTask
-from llmzoo.envs.tools.telecom.toolset import TOOLS
+from llmzoo.envs.tools.telecom.tools import TOOLS
 from llmzoo.errors import ConfigError
 
 
@@ -109,7 +109,7 @@ class Telecom(ServiceEnv):
         "team_components": [*scoring.REWARD_WEIGHTS],
     }
     domain = Domain(
-        toolset=TOOLS,
+        tools=TOOLS,
         begin=conversations.start_conversation,
         content=tasks.content,
         parts=scoring.step_rewards,

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from llmzoo.envs.tools.service.toolset import CallError
 from llmzoo.envs.tools.telecom import agent_tools, phone
 from llmzoo.envs.tools.telecom.world import (
     POOR,
@@ -20,6 +19,7 @@ from llmzoo.envs.tools.telecom.world import (
     World,
     search_network,
 )
+from llmzoo.envs.tools.toolbox import ToolError
 
 _LAST_MONTH = {
     "period_start": "2025-01-01",
@@ -42,7 +42,7 @@ def _set_switch(tool: str, field: str, to: bool) -> Callable[[World], World]:
 
     def use(world: World) -> World:
         for _ in range(2):
-            world, _shown = phone.TOOLS[tool](world)
+            world, _shown = phone.FUNCTIONS[tool](world)
             if getattr(world.phone, field) == to:
                 break
         return world
@@ -101,7 +101,7 @@ def _suspend_line_for_overdue_bill(
     )
     price = world.data.lookup("plans", line["plan_id"])["price_per_month"]
     if line["status"] != "Active" or world.data.bills_of(customer, "Overdue") or price <= 0:
-        raise CallError("the line must be active and paid for, and its plan must have a price")
+        raise ToolError("the line must be active and paid for, and its plan must have a price")
     item = {
         "description": f"Line {line_id}",
         "amount": price,
@@ -132,7 +132,7 @@ def _as_setup(tool: Callable[..., tuple[World, Any]]) -> Setup:
 # by "user" or "assistant", and by name; a task may begin with any tool of either side too
 SETUP: Mapping[str, Mapping[str, Setup]] = {
     "user": {
-        **{name: _as_setup(tool) for name, tool in phone.TOOLS.items()},
+        **{name: _as_setup(tool) for name, tool in phone.FUNCTIONS.items()},
         "set_user_info": _set_user_info,
         "set_user_location": _set_user_location,
         "turn_airplane_mode_on": _set_switch("toggle_airplane_mode", "airplane_mode", True),
@@ -153,7 +153,7 @@ SETUP: Mapping[str, Mapping[str, Setup]] = {
         "simulate_network_search": search_network,
     },
     "assistant": {
-        **{name: _as_setup(tool) for name, tool in agent_tools.TOOLS.items()},
+        **{name: _as_setup(tool) for name, tool in agent_tools.FUNCTIONS.items()},
         "set_data_usage": _set_data_usage,
         "suspend_line_for_overdue_bill": _suspend_line_for_overdue_bill,
     },

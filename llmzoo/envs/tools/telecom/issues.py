@@ -16,7 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from llmzoo.envs.tools.service.toolset import ServiceCall
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.telecom import personas
 from llmzoo.envs.tools.telecom.conversations import OPENINGS
 from llmzoo.envs.tools.telecom.records import build_database
@@ -48,7 +48,7 @@ class Issue:
     hold at the end besides what the reason to call asks for."""
 
     setup: Callable[[Owner], Sequence[ScenarioStep]]
-    repair: Callable[[Owner], Sequence[ServiceCall]] | None
+    repair: Callable[[Owner], Sequence[ToolCall]] | None
     asserts: Callable[[Owner], Sequence[ScenarioStep]] = lambda owner: ()
 
 
@@ -62,7 +62,7 @@ def _agent_step(function: str, /, **arguments: Any) -> ScenarioStep:
 
 def _phone_issue(setup: Sequence[ScenarioStep], *repair: ScenarioStep) -> Issue:
     """An issue that the phone alone is about."""
-    return Issue(lambda owner: setup, lambda owner: [ServiceCall(*each) for each in repair])
+    return Issue(lambda owner: setup, lambda owner: [ToolCall(s.name, s.arguments) for s in repair])
 
 
 def _customer_abroad(phone_roams: bool, line_roams: bool) -> Issue:
@@ -79,9 +79,9 @@ def _customer_abroad(phone_roams: bool, line_roams: bool) -> Issue:
             _user_step("simulate_network_search"),
         ]
 
-    def repair(owner: Owner) -> list[ServiceCall]:
-        line = [] if line_roams else [ServiceCall("assistant", "enable_roaming", owner.ids)]
-        return [*line, *([] if phone_roams else [ServiceCall("user", "toggle_roaming")])]
+    def repair(owner: Owner) -> list[ToolCall]:
+        line = [] if line_roams else [ToolCall("enable_roaming", owner.ids)]
+        return [*line, *([] if phone_roams else [ToolCall("toggle_roaming")])]
 
     return Issue(setup, repair)
 
@@ -96,13 +96,13 @@ def _line_suspended(contract_ended: bool) -> Issue:
             _user_step("simulate_network_search"),
         ]
 
-    def repair(owner: Owner) -> list[ServiceCall]:
+    def repair(owner: Owner) -> list[ToolCall]:
         bill = {"customer_id": owner.customer_id, "bill_id": OVERDUE_BILL}
         return [
-            ServiceCall("assistant", "send_payment_request", bill),
-            ServiceCall("user", "make_payment"),
-            ServiceCall("assistant", "resume_line", owner.ids),
-            ServiceCall("user", "reboot_device"),
+            ToolCall("send_payment_request", bill),
+            ToolCall("make_payment"),
+            ToolCall("resume_line", owner.ids),
+            ToolCall("reboot_device"),
         ]
 
     return Issue(setup, None if contract_ended else repair)
@@ -113,8 +113,8 @@ def _data_used_up() -> Issue:
         used = {"data_used_gb": owner.data_limit_gb + OVER_GB}
         return [_agent_step("set_data_usage", **owner.ids, **used)]
 
-    def repair(owner: Owner) -> list[ServiceCall]:
-        return [ServiceCall("assistant", "refuel_data", {**owner.ids, "gb_amount": REFUEL_GB})]
+    def repair(owner: Owner) -> list[ToolCall]:
+        return [ToolCall("refuel_data", {**owner.ids, "gb_amount": REFUEL_GB})]
 
     def asserts(owner: Owner) -> list[ScenarioStep]:
         expected = {"expected_amount": REFUEL_GB}
@@ -257,16 +257,14 @@ def compose_task(
     """The task of some issues. ``names``: in the order in which things break."""
     who = _user_step("set_user_info", name=owner.name, phone_number=owner.phone_number)
     setup = (who, *(step for name in names for step in ISSUES[name].setup(owner)))
-    repairs: list[ServiceCall] = []
+    repairs: list[ToolCall] = []
     asserts = list(GOALS[intent].asserts)
-    required: tuple[ServiceCall, ...] = ()
+    required: tuple[ToolCall, ...] = ()
     for name in names:
         issue = ISSUES[name]
         if issue.repair is None:
-            transfer = ServiceCall(
-                "assistant", "transfer_to_human_agents", {"summary": "not fixable"}
-            )
-            repairs, required = [transfer], (ServiceCall(transfer.side, transfer.name),)
+            transfer = ToolCall("transfer_to_human_agents", {"summary": "not fixable"})
+            repairs, required = [transfer], (ToolCall(transfer.name),)
             asserts = list(GOALS[intent].unsolvable_asserts)
             break
         repairs += issue.repair(owner)

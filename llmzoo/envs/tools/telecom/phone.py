@@ -7,11 +7,10 @@ A tool's docstring is its description in prompts.
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import fields, replace
 from typing import Any
 
-from llmzoo.envs.tools.service.toolset import CallError
+from llmzoo.envs.tools.service.tools import public_functions
 from llmzoo.envs.tools.telecom.world import (
     APN,
     MODES,
@@ -21,6 +20,7 @@ from llmzoo.envs.tools.telecom.world import (
     World,
     search_network,
 )
+from llmzoo.envs.tools.toolbox import ToolError
 
 ToolOutput = tuple[World, str]
 
@@ -166,14 +166,14 @@ def set_apn_settings(world: World, apn_settings: dict[str, Any]) -> ToolOutput:
     """
     allowed = {field.name for field in fields(APN)}
     if unknown := set(apn_settings) - allowed:
-        raise CallError(f"there is no setting {sorted(unknown)[0]!r:.60}")
+        raise ToolError(f"there is no setting {sorted(unknown)[0]!r:.60}")
     for name, value in apn_settings.items():
         expected_type = {"reset_at_reboot": bool, "mms_port": int | None}.get(name, str | None)
         if not isinstance(value, expected_type) or (name == "mms_port" and isinstance(value, bool)):
-            raise CallError(f"{name} has the wrong type")
+            raise ToolError(f"{name} has the wrong type")
     apn = APN(**apn_settings)
     if apn.apn_name not in ("internet", "broken"):
-        raise CallError("apn_name can only be 'internet'")
+        raise ToolError("apn_name can only be 'internet'")
     return _with_status_bar(search_network(world.with_phone(apn=apn)), "The settings are entered")
 
 
@@ -312,11 +312,4 @@ def make_payment(world: World) -> ToolOutput:
     return paid, f"{request.amount_due:.2f} USD paid for bill {request.bill_id}"
 
 
-TOOLS = {
-    name: value
-    for name, value in list(globals().items())
-    if inspect.isfunction(value)
-    and value.__module__ == __name__
-    and not name.startswith("_")
-    and name not in ("status_bar", "with_permission")
-}
+FUNCTIONS = public_functions(globals(), "status_bar", "with_permission")

@@ -8,8 +8,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.service.conversations import STOP, TRANSFER, format_calls
-from llmzoo.envs.tools.service.toolset import ServiceCall
 from llmzoo.envs.tools.telecom import customer
 from llmzoo.envs.tools.telecom.conversations import TelecomConversation
 from llmzoo.envs.tools.telecom.tasks import GOALS
@@ -43,7 +43,7 @@ def expert_agent(conversation: TelecomConversation) -> str:
         )
     if _is_beyond_repair(conversation.world):
         return format_calls(
-            [ServiceCall("assistant", TRANSFER, {"summary": "This cannot be mended on the phone."})]
+            [ToolCall(TRANSFER, {"summary": "This cannot be mended on the phone."})]
         )
     if calls := list(_agent_repairs(conversation.world)):
         return format_calls(calls)
@@ -54,22 +54,22 @@ def expert_agent(conversation: TelecomConversation) -> str:
     return f"Please use these on your phone, in this order, and tell me what they show: {'; '.join(steps)}."
 
 
-def _lookup_calls(conversation: TelecomConversation) -> Iterator[ServiceCall]:
+def _lookup_calls(conversation: TelecomConversation) -> Iterator[ToolCall]:
     """What the agent must know of the customer before anything else."""
-    called = {call.name for call in conversation.made if call.side == "assistant"}
+    called = {call.name for call in conversation.made}
     number = conversation.world.place.phone_number or ""
     owner = conversation.world.data.customer_by_number(number)
     line = conversation.world.data.line_by_number(number)
     ids = {"customer_id": owner["customer_id"], "line_id": line["line_id"]}
     if "get_customer_by_phone" not in called:
-        yield ServiceCall("assistant", "get_customer_by_phone", {"phone_number": number})
+        yield ToolCall("get_customer_by_phone", {"phone_number": number})
     elif "get_details_by_id" not in called:
         for line_id in owner["line_ids"]:
-            yield ServiceCall("assistant", "get_details_by_id", {"id": line_id})
+            yield ToolCall("get_details_by_id", {"id": line_id})
         owned = {"customer_id": owner["customer_id"]}
-        yield ServiceCall("assistant", "get_bills_for_customer", owned)
+        yield ToolCall("get_bills_for_customer", owned)
     elif conversation.task.goal != "service_issue" and "get_data_usage" not in called:
-        yield ServiceCall("assistant", "get_data_usage", ids)
+        yield ToolCall("get_data_usage", ids)
 
 
 def _is_beyond_repair(world: World) -> bool:
@@ -78,22 +78,22 @@ def _is_beyond_repair(world: World) -> bool:
     return world.phone.sim.startswith("locked") or (line["status"] == "Suspended" and ended)
 
 
-def _agent_repairs(world: World) -> Iterator[ServiceCall]:
+def _agent_repairs(world: World) -> Iterator[ToolCall]:
     """What the agent can do now."""
     data, number = world.data, world.place.phone_number or ""
     line, owner = data.line_by_number(number), data.customer_by_number(number)
     ids = {"customer_id": owner["customer_id"], "line_id": line["line_id"]}
     if world.place.is_abroad and not line["roaming_enabled"]:
-        yield ServiceCall("assistant", "enable_roaming", ids)
+        yield ToolCall("enable_roaming", ids)
     if world.place.mobile_data_usage_exceeded:
-        yield ServiceCall("assistant", "refuel_data", {**ids, "gb_amount": REFUEL_GB})
+        yield ToolCall("refuel_data", {**ids, "gb_amount": REFUEL_GB})
     if line["status"] == "Suspended" and not world.place.payment_request:
         overdue = data.bills_of(owner, "Overdue")
         if overdue:
             bill = {"customer_id": owner["customer_id"], "bill_id": overdue[0]["bill_id"]}
-            yield ServiceCall("assistant", "send_payment_request", bill)
+            yield ToolCall("send_payment_request", bill)
         else:
-            yield ServiceCall("assistant", "resume_line", ids)
+            yield ToolCall("resume_line", ids)
 
 
 def _phone_steps(world: World, goal: str) -> Iterator[str]:
@@ -137,14 +137,14 @@ def sloppy_agent(conversation: TelecomConversation, rng: random.Random) -> str:
     if rng.random() < CORRECT_RATE:
         return right
     steps = right.partition(": ")[2].rstrip(".").split("; ")
-    transfer = format_calls([ServiceCall("assistant", TRANSFER, {"summary": "I do not know."})])
+    transfer = format_calls([ToolCall(TRANSFER, {"summary": "I do not know."})])
     return rng.choice(
         (
             f"Please use {'; '.join(steps[::2])}." if ": " in right else "One moment, please.",
             "Please use toggle_airplane_mode and then reboot_device.",
             "Is it better now?",
             right[: len(right) // 2] if right.startswith("<") else "",
-            format_calls([ServiceCall("assistant", "get_details_by_id", {"id": "L9999"})]),
+            format_calls([ToolCall("get_details_by_id", {"id": "L9999"})]),
             transfer,
         )
     )

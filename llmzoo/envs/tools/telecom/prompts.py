@@ -6,9 +6,9 @@ from functools import lru_cache
 
 from llmzoo.envs.tools.service import prompts
 from llmzoo.envs.tools.service.conversations import STOP
-from llmzoo.envs.tools.service.toolset import Side
+from llmzoo.envs.tools.service.tools import Side
 from llmzoo.envs.tools.telecom.conversations import TelecomConversation
-from llmzoo.envs.tools.telecom.toolset import TOOLS
+from llmzoo.envs.tools.telecom.tools import TOOLS
 
 
 def for_agent(side: Side, conversation: TelecomConversation, left: int, *, terse: bool) -> str:
@@ -25,7 +25,7 @@ def for_agent(side: Side, conversation: TelecomConversation, left: int, *, terse
 @lru_cache(maxsize=4)
 def _role(side: Side, terse: bool) -> str:
     rules = _TERSE[side] if terse else _POLICY if side == "assistant" else _ROLE
-    return prompts.role(rules, TOOLS, side, terse=terse)
+    return prompts.role(rules, TOOLS[side], terse=terse)
 
 
 _FORMATS = {

@@ -19,12 +19,13 @@ from typing import Any
 
 from llmzoo.envs import sources
 from llmzoo.envs.sources import BadField, LoadedTasks
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.service import tau2_folders
-from llmzoo.envs.tools.service.toolset import CallError, ServiceCall
 from llmzoo.envs.tools.telecom.faults import ASSERTIONS, SETUP
 from llmzoo.envs.tools.telecom.tasks import GOALS, ScenarioStep, TelecomTask, build_world, holds
-from llmzoo.envs.tools.telecom.toolset import TOOLS
+from llmzoo.envs.tools.telecom.tools import TOOLS
 from llmzoo.envs.tools.telecom.world import APN, MODES, Phone, TelecomDatabase
+from llmzoo.envs.tools.toolbox import ToolError
 from llmzoo.errors import ConfigError
 
 SUPPORTED_CRITERIA = frozenset({"ENV_ASSERTION", "ACTION"})
@@ -118,7 +119,7 @@ def parse_record(record: Mapping[str, Any], *, data: TelecomDatabase, phone: Pho
     actions = [_parse_action(each) for each in tau2_folders.read_objects(criteria, "actions")]
     try:
         world = build_world(data, setup, phone)
-    except (CallError, TypeError, AttributeError) as error:
+    except (ToolError, TypeError, AttributeError) as error:
         raise BadField("initialization_actions", f"cannot be played: {error}") from error
     if world.place.phone_number is None:
         raise BadField("initialization_actions", "does not say who calls (set_user_info)")
@@ -146,7 +147,7 @@ def _check(task: TelecomTask) -> None:
         raise BadField("env_assertions", f"cannot be checked: {error}") from error
     try:
         _ = task.repaired_world
-    except CallError as error:
+    except ToolError as error:
         raise BadField("actions", f"cannot be played: {error}") from error
 
 
@@ -170,9 +171,9 @@ def _parse_step(given: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]
     return ScenarioStep(side, name, sources.get_field(given, "arguments", dict))
 
 
-def _parse_action(given: Mapping[str, Any]) -> tuple[ServiceCall, ServiceCall]:
+def _parse_action(given: Mapping[str, Any]) -> tuple[ToolCall, ToolCall]:
     """A call of the reference, and the call that must be made: with the arguments that are compared."""
     call = tau2_folders.read_reference_call(given, TOOLS)
     compared = given.get("compare_args")
     kept = call.arguments if compared is None else {n: call.arguments.get(n) for n in compared}
-    return call, ServiceCall(call.side, call.name, kept)
+    return call, ToolCall(call.name, kept)

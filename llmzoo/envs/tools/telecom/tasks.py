@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from llmzoo.envs.tools.service.toolset import CallError, ServiceCall
+from llmzoo.envs.tools.call_syntax import ToolCall
+from llmzoo.envs.tools.service.tools import world_after
 from llmzoo.envs.tools.telecom.faults import ASSERTIONS, SETUP
-from llmzoo.envs.tools.telecom.toolset import TOOLS
+from llmzoo.envs.tools.telecom.tools import TOOLS
 from llmzoo.envs.tools.telecom.world import Phone, TelecomDatabase, World, sync_sides
+from llmzoo.envs.tools.toolbox import ToolError
 
 
 class ScenarioStep(NamedTuple):
@@ -80,29 +82,29 @@ class TelecomTask:
     persona: str
     setup: tuple[ScenarioStep, ...]
     world: World
-    repairs: tuple[ServiceCall, ...]
-    required: tuple[ServiceCall, ...]
+    repairs: tuple[ToolCall, ...]
+    required: tuple[ToolCall, ...]
     asserts: tuple[ScenarioStep, ...]
     negated_asserts: tuple[ScenarioStep, ...] = ()
 
     @cached_property
     def repaired_world(self) -> World:
         """The world after the calls of the reference solution."""
-        return TOOLS.after(self.world, self.repairs)
+        return world_after(TOOLS.values(), self.world, self.repairs)
 
 
 def holds(world: World, step: ScenarioStep) -> bool:
     """Whether an assertion holds. An assertion about a missing record does not hold."""
     try:
         return ASSERTIONS[step.side][step.name](world, **step.arguments)
-    except CallError:
+    except ToolError:
         return False
 
 
 def build_world(
     data: TelecomDatabase, setup: Sequence[ScenarioStep], phone: Phone | None = None
 ) -> World:
-    """The world after all steps of a setup. Raises ``CallError``."""
+    """The world after all steps of a setup. Raises ``ToolError``."""
     world = World(phone=phone or Phone(), data=data)
     for step in setup:
         world = sync_sides(SETUP[step.side][step.name](world, **step.arguments))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from llmzoo.envs.tools.service.tables import Record, Tables
-from llmzoo.envs.tools.service.toolset import CallError
+from llmzoo.envs.tools.toolbox import ToolError
 
 TODAY = "2025-02-25"
 
@@ -130,26 +130,26 @@ class TelecomDatabase(Tables):
     devices: Mapping[str, Record] = field(default_factory=dict)
 
     def line_by_number(self, phone_number: str) -> Record:
-        """The line with a number; raises ``CallError``."""
+        """The line with a number; raises ``ToolError``."""
         wanted = digits(phone_number)
         for line in self.lines.values():
             if wanted and digits(line["phone_number"]) == wanted:
                 return line
-        raise CallError(f"no line has the number {phone_number!r}")
+        raise ToolError(f"no line has the number {phone_number!r}")
 
     def customer_by_number(self, phone_number: str) -> Record:
-        """The customer whose own number this is, or who has a line with it; raises ``CallError``."""
+        """The customer whose own number this is, or who has a line with it; raises ``ToolError``."""
         wanted = digits(phone_number)
         for customer in self.customers.values():
             lines = (self.lookup("lines", each)["phone_number"] for each in customer["line_ids"])
             if wanted and wanted in map(digits, (customer["phone_number"], *lines)):
                 return customer
-        raise CallError(f"no customer has the phone number {phone_number!r}")
+        raise ToolError(f"no customer has the phone number {phone_number!r}")
 
     def line_of_customer(self, customer_id: str, line_id: str) -> Record:
-        """A customer's line; raises ``CallError``."""
+        """A customer's line; raises ``ToolError``."""
         if line_id not in self.lookup("customers", customer_id)["line_ids"]:
-            raise CallError(f"customer {customer_id} has no line {line_id!r}")
+            raise ToolError(f"customer {customer_id} has no line {line_id!r}")
         return self.lookup("lines", line_id)
 
     def bills_of(self, customer: Record, status: str | None = None) -> list[Record]:
@@ -245,7 +245,7 @@ def search_network(world: World) -> World:
 
 def sync_sides(world: World) -> World:
     """The world after both sides took note of each other: what the line allows reaches the phone, a paid
-    request the bill, and a request for payment the customer. Raises ``CallError`` if the customer's number is
+    request the bill, and a request for payment the customer. Raises ``ToolError`` if the customer's number is
     no line's."""
     place, data = world.place, world.data
     if place.phone_number is None:

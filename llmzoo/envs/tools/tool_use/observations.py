@@ -85,7 +85,4 @@ def schemas(toolbox: Toolbox) -> str:
 
 def summaries(toolbox: Toolbox) -> str:
     """The tools for a planner: name, parameters and description."""
-    return "\n".join(
-        f"{tool.name}({', '.join(tool.parameters.get('properties', {}))}): {tool.description}"
-        for tool in toolbox.tools.values()
-    )
+    return "\n".join(f"{each.signature}: {each.description}" for each in toolbox.tools.values())

@@ -1,17 +1,17 @@
-"""What the eight APIs share: their state, how it is copied and compared, and what a model reads of them.
+"""What the eight APIs share: their state, and how it is copied and compared.
 
 The behaviour is that of BFCL's multi-turn APIs (bfcl-eval 2026.3.23, Apache-2.0): names, results, ids
-drawn from seeds, and error messages. A public method of an API is a function that a model may call; a
-public attribute is a part of the state that is compared after each turn.
+drawn from seeds, and error messages. A public method of an API is a tool: the first paragraph of its
+docstring describes it, and the lines ``parameter: text`` after it the parameters. A public attribute is a
+part of the state that is compared after each turn.
 """
 
 from __future__ import annotations
 
 import copy
-import inspect
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -27,17 +27,6 @@ class Padding:
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
-
-
-_TYPES: dict[str, dict[str, Any]] = {
-    "str": {"type": "string"},
-    "int": {"type": "integer"},
-    "float": {"type": "float"},
-    "bool": {"type": "boolean"},
-    "dict": {"type": "dict"},
-    "list[str]": {"type": "array", "items": {"type": "string"}},
-    "list[float]": {"type": "array", "items": {"type": "float"}},
-}
 
 
 class API:
@@ -70,45 +59,6 @@ class API:
             for name, value in vars(truth).items()
             if not name.startswith("_") and vars(self)[name] != value
         ]
-
-
-def functions_of(api: type[API]) -> dict[str, Callable[..., Any]]:
-    """The functions of an API that a model may call, by name."""
-    return {
-        name: value
-        for name, value in vars(api).items()
-        if inspect.isfunction(value) and not name.startswith("_")
-    }
-
-
-@lru_cache(maxsize=256)
-def describe_function(api: type[API], name: str) -> str:
-    """What a model reads about a function: JSON in the form of BFCL's descriptions.
-
-    The first paragraph of the docstring describes the function, and the lines ``parameter: text`` after
-    it the parameters.
-    """
-    function = functions_of(api)[name]
-    first, _, rest = (inspect.getdoc(function) or "").partition("\n\n")
-    parameter_docs: dict[str, str] = {}
-    for line in rest.splitlines():
-        parameter_name, _, text = line.partition(": ")
-        parameter_docs[parameter_name] = text
-    properties: dict[str, Any] = {}
-    required = []
-    for parameter in list(inspect.signature(function).parameters.values())[1:]:
-        kind = str(parameter.annotation).removesuffix(" | None")
-        properties[parameter.name] = {**_TYPES[kind], "description": parameter_docs[parameter.name]}
-        if parameter.default is parameter.empty:
-            required.append(parameter.name)
-        elif parameter.default is not None:
-            properties[parameter.name]["default"] = parameter.default
-    description = {
-        "name": name,
-        "description": " ".join(first.split()),
-        "parameters": {"type": "dict", "properties": properties, "required": required},
-    }
-    return json.dumps(description, ensure_ascii=False)
 
 
 @lru_cache(maxsize=1)

@@ -192,7 +192,6 @@ class GorillaFileSystem(API):
         """Go into a directory of the current one, or back to the one above it.
 
         folder: Name of the directory, ".." for the one above, "/" for the root. One level at a time;
-            longer paths are not supported.
         """
         folder = folder.rstrip("/") or "/"
         if folder not in {".", "..", "/"} and "/" in folder:

@@ -96,7 +96,6 @@ class MathAPI(API):
         value: The quantity.
         unit_in: Its unit: "cm", "in", "m", "ft", "yd", "km", "miles", "kg", "lb", "celsius" or "fahrenheit".
         unit_out: The unit of the result: the other one of cm and in, m and ft, m and yd, km and miles,
-            kg and lb, or celsius and fahrenheit.
         """
         if not isinstance(value, (int, float)):
             return {"error": "Value must be a number"}

@@ -35,6 +35,7 @@ from llmzoo.rollout.stepping import (
     failure_reason,
     is_over,
     is_success,
+    latest_infos,
     nan_rewards,
     read_infos,
     rewards_by_component,
@@ -161,7 +162,7 @@ class _JointTree:
                 paid[j] = nan_rewards(paid[j])
         infos = [read_infos(f, agents) for f in forks[: len(joint)]]
         component_rewards = [
-            rewards_by_component(env.infos, f.infos, p, agents)
+            rewards_by_component(env.infos, latest_infos(f), p, agents)
             for f, p in zip(forks, paid, strict=True)
         ]
         totals = [{a: paid_before[a] + p.get(a, 0.0) for a in paid_before} for p in paid]

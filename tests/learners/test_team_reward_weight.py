@@ -12,6 +12,7 @@ import llmzoo
 from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
 from llmzoo.rollout import run_rollouts
+from llmzoo.rollout.stepping import is_over, skip_dead
 
 ATGRPO = learner_class("at_grpo")
 
@@ -33,7 +34,8 @@ def unmarked(id, kwargs, seeds):
     for seed in seeds:
         env.reset(seed=seed)
         rng = random.Random(seed)
-        while not all(env.terminations[a] or env.truncations[a] for a in env.agents):
+        while not is_over(env):
+            skip_dead(env)
             before = {a: dict(i["reward_components"]) for a, i in env.infos.items()}
             agent = env.agent_selection
             before[agent] = {}

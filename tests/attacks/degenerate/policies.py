@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from collections.abc import Callable
@@ -39,11 +40,17 @@ def constant(make: Callable[[], TextEnv], task: int) -> Answer:
     the task.
     """
     env = make()
-    env.reset(seed=task)
     answers: dict[str, str] = {}
-    for agent in env.agent_iter():
-        if len(answers) == len(env.possible_agents) or env.terminations[agent]:
-            break
-        answers.setdefault(agent, env.expert(agent))
-        env.step(answers[agent])
+    seeds = itertools.count(task)  # an agent that leaves before it acts answers in a later one
+    while len(answers) < len(env.possible_agents):
+        env.reset(seed=next(seeds))
+        for agent in env.agent_iter():
+            if env.terminations[agent] or env.truncations[agent]:
+                env.step(None)
+                continue
+            if len(answers) == len(env.possible_agents):
+                break
+            answer = env.expert(agent)
+            answers.setdefault(agent, answer)
+            env.step(answer)
     return lambda _, agent: answers[agent]

@@ -2,6 +2,7 @@
 
 from llmzoo.envs import building as building
 from llmzoo.envs import coding as coding
+from llmzoo.envs import crowd as crowd
 from llmzoo.envs import debate as debate
 from llmzoo.envs import duels as duels
 from llmzoo.envs import games as games

@@ -48,6 +48,7 @@ def test_families_stand_together(llmzoo):
     families = [
         "building",
         "coding",
+        "crowd",
         "debate",
         "duels",
         "games",

@@ -50,6 +50,7 @@ OTHER_FORMS: dict[str, list[dict[str, Any]]] = {
     "signal_v0": [ALONE, {"vocab_size": 2, "max_len": 4}],
     "propose_v0": [ALONE, {"kind": "countdown", "prompt": "terse", "difficulty": "pairs"}],
     "relay_v0": [ALONE, {"num_agents": 5, "length": 1}],
+    "delegate_v0": [ALONE, {"num_agents": 1, "reading": "all"}, {"max_workers": 2, "rows": 40}],
     **{
         id: [{"num_agents": 1}]
         for id in (
@@ -91,6 +92,7 @@ QUICK = (
     *("sudoku_v0", "plan_path_v0", "house_build_v0", "coop_humaneval_v0", "bug_fix_v0"),
     *("contests_v0", "math_v0", "debate_v0", "signal_v0", "calendar_v0", "tldr_v0"),
     *("tool_use_v0", "bfcl_v0", "kuhn_poker_v0", "tic_tac_toe_v0", "relay_v0"),
+    *("delegate_v0",),
 )
 FORMS = [
     pytest.param(
@@ -116,6 +118,22 @@ def a_quick_expert_of_connect_four(monkeypatch):
 def noisy_expert(env, agent):
     """A sloppy player's completion, the same whenever the agent reads the same."""
     return env.unwrapped.noisy_expert(agent, random.Random(env.observe(agent)))
+
+
+def step_expert(env):
+    agent = env.agent_selection
+    env.step(None if env.terminations[agent] else env.unwrapped.expert(agent))
+
+
+def play_to_turn(env, agent):
+    """Play with experts up to the first turn of an agent, in the first seed in which it has one."""
+    for seed in range(20):
+        env.reset(seed=seed)
+        while env.agents and env.agent_selection != agent:
+            step_expert(env)
+        if env.agents and not env.terminations[agent]:
+            return
+    raise AssertionError(f"{agent} has no turn")
 
 
 def runs_code(id, kwargs):
@@ -154,12 +172,11 @@ def test_interface(id, kwargs):
     env = make()
     for agent in env.possible_agents:
         # an empty completion, which is what a model's unclosed thought becomes, is malformed
-        env.reset(seed=0)
-        while env.agent_selection != agent:
-            env.step(env.unwrapped.expert(env.agent_selection))
+        play_to_turn(env, agent)
+        together = env.unwrapped.agents_to_act()
         env.step("")
-        while env.unwrapped.simultaneous and env.agent_selection != env.possible_agents[0]:
-            env.step(env.unwrapped.expert(env.agent_selection))
+        for _ in together[1:]:
+            step_expert(env)
         assert env.infos[agent]["error"]
 
 

@@ -151,6 +151,21 @@ def _proposing(env: TextEnv, role: str, prompt: str) -> Answers:
     return (f"{a} + {b}", "1 + 1") if countdown else (str(a + b), "-987654")
 
 
+def _crowd(env: TextEnv, role: str, prompt: str) -> Answers:
+    return _CROWD[env.metadata["name"]](env, role)
+
+
+def _delegate(env: TextEnv, role: str) -> Answers:
+    """The first page, and its first amount; a page that is not needed, and an answer below all others."""
+    task = env.episode.task
+    if env.episode.phase not in ("plan", "read"):
+        return "2", "-1"
+    unneeded = next(title for title in task.titles if title not in task.question.titles)
+    if env.episode.phase == "read":
+        return f"2\nRead: {task.titles[0]}", f"2\nRead: {unneeded}"
+    return f"{task.titles[0]}: report", f"{unneeded}: report"
+
+
 def _debate(env: TextEnv, role: str, prompt: str) -> Answers:
     if role == "judge":
         return '{"pro": 0.5, "con": 0.5}', '{"pro": 1.0, "con": 1.0}'
@@ -233,10 +248,12 @@ _CODING = {
     "locator": _locator,
     "fixer": _fixer,
 }
+_CROWD: dict[str, Callable[[TextEnv, str], Answers]] = {"delegate_v0": _delegate}
 _FAMILIES: dict[str, Callable[[TextEnv, str, str], Answers]] = {
     "building": _building,
     "duels": _duels,
     "coding": _coding,
+    "crowd": _crowd,
     "debate": _debate,
     "games": _games,
     "math": _math,

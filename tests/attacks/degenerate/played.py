@@ -63,6 +63,7 @@ def forms(id: str) -> list[dict[str, Any]]:
         "calendar_v0": [{"level": "easy"}, {"level": "hard", "num_agents": 3}],
         "propose_v0": [{"kind": "countdown"}],
         "relay_v0": [{"num_agents": 5}],
+        "delegate_v0": [{"max_workers": 5}],
         "travel_v0": [{"level": "easy"}, {"level": "hard"}],
     }
     alone = [] if llmzoo.spec(id).family == "duels" else [{"num_agents": 1}]

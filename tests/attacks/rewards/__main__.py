@@ -28,6 +28,7 @@ FAMILIES = (
     "building",
     "signals",
     "proposing",
+    "delegate",
 )
 
 

@@ -12,6 +12,7 @@ from tiny_models import FakePolicy
 import llmzoo
 from llmzoo import testing
 from llmzoo.envs.crowd.delegate import reading
+from llmzoo.envs.crowd.delegate.env import Delegate
 from llmzoo.envs.crowd.delegate.state import DelegateState
 from llmzoo.envs.crowd.delegate.tasks import MONTHS, DelegateTask, Order, Page, Price, Question
 from llmzoo.envs.text import MalformedError
@@ -445,6 +446,25 @@ def test_pettingzoos_tests_with_agents_that_leave(settings):
     testing.check_rewards(make, episodes=20)
     testing.check_credit(make, episodes=20)
     testing.check_fork(make)
+
+
+class Unfair(Delegate):
+    """Pays the team's reward to the workers of some questions only."""
+
+    def reset_task(self, rng, task):
+        state = super().reset_task(rng, task)
+        alone = len(state.task.question.titles) == 1
+        self.team = ["lead_0"] if alone else list(self.possible_agents)
+        return state
+
+
+def test_a_worker_that_is_left_out_of_the_teams_reward_is_found():
+    def act(env, agent):
+        return env.expert(agent)
+
+    testing.check_credit(Delegate, episodes=20, act=act)
+    with pytest.raises(testing.ConformanceError, match=r"'found' was paid .* to \['worker_1'\]"):
+        testing.check_credit(Unfair, episodes=20, act=act)
 
 
 def test_the_parallel_form_has_the_agents_of_the_moment():

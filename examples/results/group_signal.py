@@ -25,7 +25,7 @@ from llmzoo.rollout import joint_tree, run_rollouts
 ROUNDS = {
     **{"debate_v0": 2, "tool_use_v0": 2, "telecom_v0": 2, "airline_v0": 2},
     **dict.fromkeys(("calendar_v0", "travel_v0", "bridge_build_v0", "resource_gathering_v0")),
-    **dict.fromkeys(("signal_v0", "relay_v0", "philosophers_v0", "commons_v0")),
+    **dict.fromkeys(("signal_v0", "relay_v0", "philosophers_v0", "commons_v0", "delegate_v0")),
 }
 # what a form is called in the table, and its environment's options
 FORMS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -159,6 +159,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         self._acting: tuple[str, ...] = ()
         self._overrides_acting = type(self).acting is not TextEnv.acting
         self._leaving: Collection[str] = ()
+        self.last_infos: dict[str, dict[str, Any]] = {}  # of agents that were stepped with None
         self._actions: dict[str, str] = {}  # received so far from the agents in _acting
         self._random: random.Random | None = None
         self._observation_spaces = {a: FreeText(MAX_OBSERVATION_CHARS) for a in agents}
@@ -250,6 +251,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         self.success = False
         self.next_agent = self.agents[0]
         self._actions, self._leaving = {}, ()
+        self.last_infos = {}
         self._skip_agent_selection = None  # PettingZoo's; an unfinished episode may have set it
         self.episode = self.reset_task(self._random, _task_from_options(options or {}))
         self._shared_info = dict(self.task_info())
@@ -268,7 +270,9 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
     def step(self, action: str | None) -> None:
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
+            info = self.infos[agent]
             self._was_dead_step(action)
+            self.last_infos[agent] = info
             return
         if not isinstance(action, str):
             raise TypeError(f"an action is a str, got {type(action).__name__} for {agent!r}")
@@ -328,6 +332,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         forked.__dict__.update(self.__dict__)
         forked.agents = list(self.agents)
         forked._actions = dict(self._actions)
+        forked.last_infos = dict(self.last_infos)
         forked.rewards = dict(self.rewards)
         forked._cumulative_rewards = dict(self._cumulative_rewards)
         forked.terminations = dict(self.terminations)

@@ -17,6 +17,7 @@ from llmzoo.envs.base import FastOrderEnforcingWrapper, TextEnv
 from llmzoo.errors import ConfigError
 
 Result = TypeVar("Result")
+Infos = Mapping[str, Mapping[str, Any]]  # of each agent
 
 
 def agents_to_act(env: AECEnv) -> list[str]:
@@ -83,13 +84,19 @@ def service_failure(env: AECEnv) -> str:
     return next((str(i["failure"]) for i in env.infos.values() if i.get("failure")), "")
 
 
+def latest_infos(env: AECEnv) -> Infos:
+    """The infos of the agents of a :class:`TextEnv`, also of those that have left; otherwise ``env.infos``."""
+    game = env.unwrapped
+    return {**game.last_infos, **env.infos} if isinstance(game, TextEnv) else env.infos
+
+
 def read_infos(env: AECEnv, agents: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The agents' infos, as a record keeps them: with the board of a game that has one, as ``board``
     (:meth:`llmzoo.envs.drawing.Board.to_dict`). Agents do not read it."""
-    game = env.unwrapped
+    game, latest = env.unwrapped, latest_infos(env)
     board = game.picture() if isinstance(game, TextEnv) else None
     drawn = {} if board is None else {"board": board.to_dict()}
-    return {agent: {**env.infos.get(agent, {}), **drawn} for agent in agents}
+    return {agent: {**latest.get(agent, {}), **drawn} for agent in agents}
 
 
 def step_each(env: AECEnv, texts: Sequence[str]) -> list[dict[str, float]]:
@@ -102,8 +109,6 @@ def step_each(env: AECEnv, texts: Sequence[str]) -> list[dict[str, float]]:
 
 
 TOTAL = ""  # the name of the total reward, next to those of components
-
-Infos = Mapping[str, Mapping[str, Any]]  # of each agent
 
 
 def rewards_by_component(

@@ -35,6 +35,7 @@ from llmzoo.rollout.stepping import (
     failure_reason,
     is_over,
     is_success,
+    latest_infos,
     nan_rewards,
     read_infos,
     rewards_by_component,
@@ -173,7 +174,7 @@ class _JointTree:
                 rewards[j] = nan_rewards(rewards[j])
         infos = [read_infos(f, agents) for f in forks[: len(joint_actions)]]
         component_rewards = [
-            rewards_by_component(env.infos, f.infos, p, agents)
+            rewards_by_component(env.infos, latest_infos(f), p, agents)
             for f, p in zip(forks, rewards, strict=True)
         ]
         totals = [{a: rewards_before[a] + p.get(a, 0.0) for a in rewards_before} for p in rewards]

@@ -28,6 +28,7 @@ from llmzoo.rollout.stepping import (
     failure_reason,
     is_over,
     is_success,
+    latest_infos,
     nan_rewards,
     read_infos,
     skip_dead,
@@ -241,7 +242,7 @@ def _evaluate_completions(
     completion's own step.
     """
     component_rewards = [
-        _weighted_rewards(f, f.infos.get(agent, {}), r, team_weight)
+        _weighted_rewards(f, latest_infos(f).get(agent, {}), r, team_weight)
         for f, r in zip(forks, rewards, strict=True)
     ]
     other_attempts: list[AgentAttempts] = []
@@ -333,7 +334,7 @@ def _play_until_turn(env: AECEnv, agent: str, seed: int) -> Rollout:
         completions = yield [SampleRequest(build_request(env, each, seed)) for each in acting]
         step = yield StepRequest(env, tuple(completion.text for (completion,) in completions))
         reward += step.get(agent, 0.0)
-    info = env.infos.get(agent, {})
+    info = latest_infos(env).get(agent, {})
     _add_components(components, info)
     return reward, {**info, "reward_components": dict(components)}, other_attempts
 

@@ -114,6 +114,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         self.render_mode = description.render_mode
         self.possible_agents = list(description.agents)
         self.fallback = description.fallback
+        self.last_infos = {}  # views do not have those of agents that have left
         self.address = address
         self._spaces = Spaces(description)
         self._numbers = {name: number for number, name in enumerate(self.possible_agents)}

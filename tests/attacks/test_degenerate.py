@@ -29,7 +29,6 @@ CHOSEN = [
     *((id, {}) for id in ("sudoku_v0", "sokoban_v0", "math_v0", "coop_functions_v0")),
     *((id, {}) for id in ("classeval_v0", "bug_fix_v0", "contests_v0", "calendar_v0")),
     *((id, {}) for id in ("travel_v0", "propose_v0", "relay_v0", "signal_v0")),
-    *((id, {}) for id in ("hidden_profile_v0", "mafia_v0")),
     *((id, {}) for id in (*llmzoo.list_envs("tools"), *llmzoo.list_envs("writing"))),
     *((id, {}) for id in (*llmzoo.list_envs("building"), *llmzoo.list_envs("duels"))),
     *((id, {}) for id in llmzoo.list_envs("crowd")),

@@ -13,6 +13,7 @@ import pytest
 
 from llmzoo import make, registry
 from llmzoo.errors import FallbackWarning
+from llmzoo.rollout.stepping import is_over
 
 LENGTH = 19_990  # just below what is read of an answer
 MOST = 0.5  # seconds of processor time
@@ -111,9 +112,9 @@ def test_no_answer_takes_long_to_read(id):
         for name, text in SHAPES.items():
             env.reset(seed=0)
             for _ in env.possible_agents:  # the others say nothing first
-                if env.agents and env.agent_selection != agent:
+                if env.agent_selection != agent and not is_over(env):
                     env.step("")
-            if not env.agents or env.terminations[agent] or env.agent_selection != agent:
+            if is_over(env) or env.agent_selection != agent:
                 continue
             begun = time.process_time()
             env.step(text)

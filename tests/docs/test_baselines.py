@@ -23,7 +23,7 @@ AWAITED = {
     *("resource_gathering_v0", "signal_v0", "relay_v0", "telecom_v0", "tiny_hanabi_v0"),
     *("propose_v0", "airline_v0", "hidden_profile_v0", "mafia_v0"),
     *("kuhn_poker_v0", "leduc_poker_v0", "liars_dice_v0", "tic_tac_toe_v0", "connect_four_v0"),
-    *("negotiation_v0", "philosophers_v0", "commons_v0"),
+    *("negotiation_v0", "philosophers_v0", "commons_v0", "delegate_v0"),
 }
 
 

@@ -9,6 +9,7 @@ from llmzoo import testing
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.parallel_forms import to_parallel
 from llmzoo.rollout import agent_turn_tree, joint_tree, play_episodes, run_rollouts
+from llmzoo.rollout.stepping import latest_infos
 
 AGENTS = ["a_0", "b_1", "c_2", "d_3"]
 
@@ -118,6 +119,22 @@ def test_a_fork_goes_on_with_the_agents_that_are_left(form):
     assert (env.agent_selection, env.terminations["b_1"]) == ("b_1", True)
     fork = env.fork()
     assert walk(fork) == walk(env)
+
+
+def test_infos_of_agents_that_have_left():
+    env = Auction()
+    env.reset(seed=0)
+    for _ in range(3):
+        env.step(BIDS[env.agent_selection])
+    fork = env.fork()
+    left = env.infos["b_1"]
+    env.step(None)
+    assert "b_1" not in env.infos
+    assert env.last_infos == {"b_1": left}
+    assert latest_infos(env) == {**env.infos, "b_1": left}
+    assert fork.last_infos == {}
+    env.reset(seed=0)
+    assert env.last_infos == {}
 
 
 @pytest.mark.parametrize("form", [Auction, Turns])

@@ -63,6 +63,7 @@ OTHER_FORMS: dict[str, list[dict[str, Any]]] = {
         {"message_chars": 60},
         {"reward": "selfish"},
     ],
+    "delegate_v0": [ALONE, {"num_agents": 1, "reading": "all"}, {"max_workers": 2, "rows": 40}],
     **{
         id: [{"num_agents": 1}]
         for id in (
@@ -109,6 +110,7 @@ QUICK = (
     *("tool_use_v0", "bfcl_v0", "kuhn_poker_v0", "tic_tac_toe_v0", "relay_v0"),
     *("hidden_profile_v0", "mafia_v0"),
     *("philosophers_v0", "commons_v0"),
+    *("delegate_v0",),
 )
 FORMS = [
     pytest.param(
@@ -189,9 +191,9 @@ def test_interface(id, kwargs):
     for agent in env.possible_agents:
         # an empty completion, which is what a model's unclosed thought becomes, is malformed
         play_to_turn(env, agent)
+        together = env.unwrapped.agents_to_act()
         env.step("")
-        others_act = env.unwrapped.simultaneous
-        while others_act and env.agent_selection not in (agent, env.possible_agents[0]):
+        for _ in together[1:]:
             step_expert(env)
         assert env.infos[agent]["error"]
 

@@ -1,4 +1,4 @@
-"""Crowds: two to eight agents, in which what one does depends on what all do."""
+"""Crowds: up to nine agents, whose number is a setting or changes during an episode."""
 
 from __future__ import annotations
 
@@ -34,5 +34,13 @@ register(
     family="crowd",
     agents=("mafia_0", "detective_1", "villager_2", "villager_3", "villager_4", "villager_5"),
     summary="Hidden roles: the mafia kills by night, and the village votes by day on whom to remove.",
+    terse={"prompt": "terse"},
+)
+register(
+    "delegate_v0",
+    "llmzoo.envs.crowd.delegate.env:env",
+    family="crowd",
+    agents=("lead_0", "worker_1", "worker_2", "worker_3"),
+    summary="A lead brings in workers, each of whom reads one document, and answers from their reports.",
     terse={"prompt": "terse"},
 )

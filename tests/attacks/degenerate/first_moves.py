@@ -182,6 +182,17 @@ def _proposing(env: TextEnv, role: str, prompt: str) -> Answers:
     return (f"{a} + {b}", "1 + 1") if countdown else (str(a + b), "-987654")
 
 
+def _delegate(env: TextEnv, role: str) -> Answers:
+    """The first page, and its first amount; a page that is not needed, and an answer below all others."""
+    task = env.episode.task
+    if env.episode.phase not in ("plan", "read"):
+        return "2", "-1"
+    unneeded = next(title for title in task.titles if title not in task.question.titles)
+    if env.episode.phase == "read":
+        return f"2\nRead: {task.titles[0]}", f"2\nRead: {unneeded}"
+    return f"{task.titles[0]}: report", f"{unneeded}: report"
+
+
 def _debate(env: TextEnv, role: str, prompt: str) -> Answers:
     if role == "judge":
         return '{"pro": 0.5, "con": 0.5}', '{"pro": 1.0, "con": 1.0}'
@@ -265,6 +276,7 @@ _CODING = {
     "fixer": _fixer,
 }
 _CROWD: dict[str, Callable[[TextEnv, str], Answers]] = {
+    "delegate_v0": _delegate,
     "commons_v0": _members,
     "philosophers_v0": _members,
     "hidden_profile_v0": _hidden_profile,

@@ -72,6 +72,7 @@ def forms(id: str) -> list[dict[str, Any]]:
         "mafia_v0": [{"num_agents": 8}],
         "philosophers_v0": [{"num_agents": 5}],
         "commons_v0": [{"num_agents": 5}],
+        "delegate_v0": [{"max_workers": 5}],
         "travel_v0": [{"level": "easy"}, {"level": "hard"}],
     }
     alone = [] if is_competitive(id) else [{"num_agents": 1}]

@@ -29,6 +29,7 @@ FAMILIES = (
     "signals",
     "crowd",
     "proposing",
+    "delegate",
 )
 
 

@@ -1,0 +1,1 @@
+"""Delegation: a lead divides a question among workers who each read one document."""

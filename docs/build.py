@@ -194,8 +194,8 @@ The student plays, and a frozen model scores each token that the student wrote.
 
 ## Examples
 
-These learners train on given completions. Some options have the names that [TRL](https://huggingface.co/docs/trl)
-uses and are passed in `trl_args`. Tests check that the losses equal TRL's.
+These learners train on given completions. Options of losses have the names that [TRL](https://huggingface.co/docs/trl)
+uses. Tests check that the losses equal TRL's.
 
 {examples}
 

@@ -100,7 +100,7 @@ class Endpoint:
             return os.environ.get(self.key_env, "")
         url = urlsplit(self.base_url)
         if self.api_key_env == AUTO and url.port is not None and is_local(self.host):
-            return read_token(url.port)
+            return read_token(self.host, url.port)
         return None
 
     def redact_key(self, text: str) -> str:
@@ -271,17 +271,21 @@ def _header_lines(text: str) -> list[str]:
     return [line for line in text.split("\n") if ":" in line]
 
 
-def read_token(port: int) -> str | None:
-    """The token that the server at a local port has left for its user, if it has."""
+def read_token(host: str, port: int) -> str | None:
+    """The token that the server at a local address has left for its user, if it has.
+
+    The address is compared as it is written: another user may listen at the same port of ``::1``, to which
+    ``localhost`` may lead.
+    """
     try:
-        return token_file(port).read_text()
+        return token_file(host, port).read_text()
     except OSError:
         return None
 
 
-def token_file(port: int) -> Path:
-    """Where the token of the server at a local port lies."""
-    return user_cache() / "tokens" / str(port)
+def token_file(host: str, port: int) -> Path:
+    """Where the token of the server at a local address lies."""
+    return user_cache() / "tokens" / f"{host.replace(':', '.')}-{port}"
 
 
 def key_env_for_host(host: str) -> str | None:

@@ -369,17 +369,19 @@ def test_no_redirection_takes_a_prompt_elsewhere(call, status, host):
 
 
 def test_a_server_on_this_machine_gets_the_token_that_it_has_left(monkeypatch, tmp_path):
-    """The port decides: no other server is sent it, and no other machine."""
+    """The address decides: no other server is sent it, and no other machine."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("LLMZOO_ENDPOINT_KEYS", raising=False)
-    secret = tokens.write_token(8123)
+    secret = tokens.write_token("127.0.0.1", 8123)
 
     def key(url, **options):
         return Endpoint(model="m", base_url=url, **options).key
 
     assert key("http://127.0.0.1:8123/v1") == secret
-    assert key("http://localhost:8123/v1") == secret
-    for other in ("http://127.0.0.1:8124/v1", "http://127.0.0.1/v1", "http://gpu1.example:8123/v1"):
+    others = ["http://127.0.0.1:8124/v1", "http://127.0.0.1/v1", "http://gpu1.example:8123/v1"]
+    # another user may listen at the same port of these
+    others += ["http://[::1]:8123/v1", "http://127.0.0.2:8123/v1", "http://localhost:8123/v1"]
+    for other in others:
         assert key(other) is None
     assert key("http://127.0.0.1:8123/v1", api_key_env=None) is None
     monkeypatch.setenv("LLMZOO_ENDPOINT_KEYS", "127.0.0.1=MINE")
@@ -388,5 +390,5 @@ def test_a_server_on_this_machine_gets_the_token_that_it_has_left(monkeypatch, t
     monkeypatch.delenv("LLMZOO_ENDPOINT_KEYS")
     local = Endpoint(model="m", base_url="http://127.0.0.1:8123/v1")
     assert local.redact_key(f"wrong: {secret}") == "wrong: (key)"
-    tokens.remove_token(8123)
+    tokens.remove_token("127.0.0.1", 8123, secret)
     assert local.key is None

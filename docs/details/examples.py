@@ -115,7 +115,7 @@ llmzoo.fit(
                 "best = sorted(entries, key=lambda entry: -entry[1])[:count]",
             ),
             Detail(
-                '**Dynamic fine-tuning.** `trl_args={"loss_type": "dft"}` weights a token by its probability, as '
+                '**Dynamic fine-tuning.** `loss_type="dft"` weights a token by its probability, as '
                 "in TRL.",
                 "learners/updates/sft.py",
                 "losses = losses * now.logprobs.detach().exp()",

@@ -90,10 +90,11 @@ def port_and_token(options: ListenOptions) -> Iterator[tuple[int, str | None]]:
         yield options.port, given
     else:
         port = options.port or _free_port(options.host)
+        token = tokens.write_token(options.host, port)
         try:
-            yield port, tokens.write_token(port)
+            yield port, token
         finally:
-            tokens.remove_token(port)
+            tokens.remove_token(options.host, port, token)
 
 
 def announce_endpoint(
@@ -111,7 +112,7 @@ def announce_endpoint(
     from llmzoo.serve import tokens
 
     variable = options.token_env if options.token_env in os.environ else None
-    file = None if token is None or variable else str(token_file(port))
+    file = None if token is None or variable else str(token_file(options.host, port))
     if options.json:
         print_json({**fields, "token_file": file, "token_env": variable, **(more or {})})
     else:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from llmzoo.learners.configs.preferences import LossOptions
+from llmzoo.learners.configs.preferences import PreferenceConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class PairLogProbs:
     reference: Tensor
     lengths: Tensor
     token_logps: Tensor
-    options: LossOptions = field(default_factory=LossOptions)
+    options: PreferenceConfig = field(default_factory=PreferenceConfig)
 
     @property
     def ratios(self) -> Tensor:

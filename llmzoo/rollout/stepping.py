@@ -145,9 +145,10 @@ def is_success(env: AECEnv, agent: str | None = None) -> bool:
     """Whether a finished episode was a success for ``agent``, according to ``infos[agent]["success"]``.
 
     Without ``agent``, or if its infos are gone, the first agent with that entry decides. Its value differs
-    between agents only if they play against each other.
+    between agents only if they play against each other; then an agent that has left keeps its own.
     """
-    infos = [env.infos.get(agent, {}), *env.infos.values()] if agent else env.infos.values()
+    known = latest_infos(env) if env.metadata.get("sides") else env.infos
+    infos = [known.get(agent, {}), *env.infos.values()] if agent else env.infos.values()
     return next((bool(info["success"]) for info in infos if "success" in info), False)
 
 

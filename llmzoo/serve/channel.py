@@ -191,7 +191,7 @@ class _Secrets:
         if token is not None:
             check_token(token)
         elif is_loopback(address.host):
-            token = read_token(address.port)
+            token = read_token(address.host, address.port)
         if not address.tls:
             return cls(token, None, None, None)
         ca, certificate, key = map(os.environ.get, (TLS_CA_ENV, TLS_CERT_ENV, TLS_KEY_ENV))

@@ -129,8 +129,8 @@ class _FieldReader:
             elif name not in known and name not in _CHANGE_NOTHING:
                 raise RequestError(
                     400,
-                    str(UnknownNameError("field of a request", name, known)),
-                    param=name,
+                    str(UnknownNameError("field of a request", name[:100], known)),
+                    param=name[:100],
                     code="unknown_parameter",
                 )
         model = body.get("model")

@@ -43,6 +43,7 @@ from llmzoo.serve.served_models import ServedModel
 _TEMPLATE_ERRORS = (
     *(TemplateError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError),
 )
+READ_S = 10.0  # after a request's time, in which a caller may still read its end
 Parse = Callable[[Mapping[str, Any], Mapping[str, ServedModel], int], CompletionRequest]
 
 
@@ -118,10 +119,12 @@ class CompletionService:
                     if call.has_ended:
                         await self._groups(asked, call)
                     chunks = self._chunks(asked, call, request, deadline)
-                    return EventStream(chunks, open_request.pop_all().close)
+                    left = max(0.0, deadline - time.monotonic()) + READ_S
+                    return EventStream(chunks, open_request.pop_all().close, left)
                 while not call.has_ended:
                     await while_connected(request, self._grow(call, deadline))
-                return JSONResponse(make_reply(asked, await self._groups(asked, call)))
+                groups = await self._groups(asked, call)
+                return JSONResponse(await asyncio.to_thread(make_reply, asked, groups))
 
         return handle_errors(answer)
 
@@ -190,10 +193,12 @@ class CompletionService:
         stream = ReplyStream(asked)
         try:
             while not call.has_ended:
-                for chunk in stream.grow(call.growing):
+                grown = {**call.growing}
+                for chunk in await asyncio.to_thread(lambda rows=grown: [*stream.grow(rows)]):
                     yield chunk
                 await while_connected(request, self._grow(call, deadline))
-            for chunk in stream.finish(await self._groups(asked, call)):
+            groups = await self._groups(asked, call)
+            for chunk in await asyncio.to_thread(lambda: [*stream.finish(groups)]):
                 yield chunk
         except RequestError as error:
             yield error.body()

@@ -1,6 +1,6 @@
 """Tokens: which servers need one, and what they leave for clients of the same user.
 
-They leave a file per port. A server without a configured token generates one, which keeps other users of the machine out.
+They leave a file per address. A server without a configured token generates one, which keeps other users of the machine out.
 Clients find it here and need no setting.
 """
 
@@ -10,16 +10,16 @@ import ipaddress
 import os
 import secrets
 
-from llmzoo.endpoints import TOKEN_ENV, token_file
+from llmzoo.endpoints import TOKEN_ENV, read_token, token_file
 from llmzoo.errors import ConfigError
 
 MIN_TOKEN_LENGTH = 16  # characters; 16 random hexadecimal digits are 64 bits
 
 
-def write_token(port: int) -> str:
-    """Generate a token for the server at a local port, and store it for its clients."""
+def write_token(host: str, port: int) -> str:
+    """Generate a token for the server at a local address, and store it for its clients."""
     token = secrets.token_hex(16)
-    file = token_file(port)
+    file = token_file(host, port)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.unlink(missing_ok=True)  # left by a server that was killed
     # from the start, only this user may read it
@@ -29,9 +29,10 @@ def write_token(port: int) -> str:
     return token
 
 
-def remove_token(port: int) -> None:
-    """Remove the token of a server that has ended."""
-    token_file(port).unlink(missing_ok=True)
+def remove_token(host: str, port: int, token: str) -> None:
+    """Remove the token of a server that has ended, unless another server has taken its address."""
+    if read_token(host, port) == token:
+        token_file(host, port).unlink(missing_ok=True)
 
 
 def is_loopback(host: str) -> bool:

@@ -169,10 +169,10 @@ def test_workers_share_a_gpu_by_parts(monkeypatch, on_sigterm):
     try:
         half = RayArgs(rollout_gpus=0.5, update_gpus=0.5)
         with reserve_resources(half.bundles(1), half) as room:
-            workers = [room.worker(Looking, number)(0) for number in range(2)]
+            workers = [room.make_starter(Looking, number)(0) for number in range(2)]
             assert ray.get([worker.gpus.remote() for worker in workers]) == ["0", "0"]
         more = RayArgs(rollout_gpus=0.5, update_gpus=0.6, start_seconds=1)
-        told = r"ask for 2 CPU, 1.1 GPU \(PACK\), the cluster has 2 CPU, 1 GPU"
+        told = r"need 2 CPU, 1.1 GPU \(PACK\), the cluster has 2 CPU, 1 GPU"
         with pytest.raises(ConfigError, match=told), reserve_resources(more.bundles(1), more):
             pass
     finally:

@@ -20,7 +20,7 @@ def test_room_in_a_cluster(cluster):
         ({"strategy": "STRICT_SPREAD"}, "2 CPU, 0 GPU (STRICT_SPREAD)"),
     ):
         wanted = RayArgs(start_seconds=1, **args)
-        told = re.escape(f"ask for {asked}, the cluster has 2 CPU, 0 GPU and free are 2 CPU")
+        told = re.escape(f"need {asked}, the cluster has 2 CPU, 0 GPU and free are 2 CPU")
         with (
             pytest.raises(ConfigError, match=told),
             reserve_resources(wanted.bundles(1), wanted),

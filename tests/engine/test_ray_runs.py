@@ -366,6 +366,6 @@ def test_workers_that_die_change_nothing(args, settings, visited, monkeypatch):
 )
 def test_who_dies_again_and_again_ends_the_run(stage, visited, monkeypatch):
     monkeypatch.setattr(f"llmzoo.engine.ray.{stage}_workers.MAX_DEATHS", 2)
-    what = {"rollout": "2 rollout workers have died at share 0", "update": "has died 2 times"}
+    what = {"rollout": "2 rollout workers have died during share 0", "update": "has died 2 times"}
     with pytest.raises(WorkerError, match=rf"{what[stage]}.*worker process has died"):
         visited("run", {}, {1: {stage: "die always"}}, monkeypatch, policies="shared")

@@ -108,7 +108,7 @@ GIVEN = {
     "at_grpo": "--learner.learning_rate 1e-6 --learner.rewards '[scale 2]' --top_p 0.9 "
     "--policies lora --lora.r 4 --agent.planner_1.temperature 0.7 --seed 3",
     "ippo": "--learner.critic value_head --env.size 4 --token_budget 1000 --seed 4",
-    "sft": "--learner.trl_args.max_length 512 --policies planner_1 --seed 5",
+    "sft": "--learner.max_length 512 --policies planner_1 --seed 5",
 }
 
 

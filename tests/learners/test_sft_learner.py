@@ -388,7 +388,6 @@ def test_rows_that_do_not_fit_are_counted_and_left_out(tmp_path):
         ({"source": "mixed", "expert_share": 1.2}, r"in \[0, 1\]"),
         ({"epochs": 0}, "at least 1"),
         ({"learning_rate": -1.0}, "above 0"),
-        ({"trl_args": {"learning_rate": 1e-3}}, "the learner's learning_rate sets it"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(options, complaint):
@@ -399,8 +398,6 @@ def test_settings_that_mean_nothing_are_refused(options, complaint):
 def test_unknown_names_are_refused_with_the_nearest(tmp_path):
     with pytest.raises(UnknownNameError, match="Did you mean 'expert'"):
         SFTConfig(source="exprt")
-    with pytest.raises(UnknownNameError, match="Did you mean 'max_length'"):
-        SFTConfig(trl_args={"max_lenght": 1})
     with pytest.raises(ConfigError, match="there is no file"):
         an_engine(source=str(tmp_path / "absent.jsonl"))
 

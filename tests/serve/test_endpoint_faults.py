@@ -354,6 +354,22 @@ def test_a_stream_has_its_time_too():
         assert until(lambda: served.service._open == 0)
 
 
+def test_a_stream_that_nobody_reads_is_cut_off():
+    """A full socket makes ``send`` wait for ever; the request's slot is freed all the same."""
+    closed = []
+
+    async def values():
+        while True:
+            yield {}
+
+    async def send(message):
+        await asyncio.Event().wait()
+
+    stream = http_server.EventStream(values(), lambda: closed.append(1), timeout_s=0.05)
+    asyncio.run(asyncio.wait_for(stream({"type": "http"}, asyncio.Event().wait, send), LONG))
+    assert closed == [1]
+
+
 def test_a_caller_that_leaves_in_mid_stream_frees_the_model():
     policy = Growing(sampling=SHORT)
     with serving(policy) as served:

@@ -123,19 +123,22 @@ def test_a_token_is_never_shown():
 def test_a_server_leaves_its_token_to_clients_of_the_same_user(tmp_path):
     with start_server(ServeConfig(port=0), []) as probe:
         port = probe.port
-    token = tokens.write_token(port)
+    token = tokens.write_token("127.0.0.1", port)
     (file,) = (tmp_path / "llmzoo" / "tokens").iterdir()
     assert file.stat().st_mode & 0o777 == 0o600
     with start_server(
         ServeConfig(port=port, token=token), [EnvironmentsService(SUDOKU)]
     ) as running:
         assert listed(running.address) == ["sudoku_v0"]
-        assert tokens.write_token(port) != token  # as of a server that was killed: it is replaced
+        newer = tokens.write_token("127.0.0.1", port)
+        assert newer != token  # as of a server that was killed: it is replaced
         with pytest.raises(RemoteError, match="refused the token"):
             listed(running.address)
-    tokens.remove_token(port)
+    tokens.remove_token("127.0.0.1", port, token)  # of a server that ends late
+    assert read_token("127.0.0.1", port) == newer
+    tokens.remove_token("127.0.0.1", port, newer)
     assert not file.exists()
-    assert read_token(port) is None
+    assert read_token("127.0.0.1", port) is None
 
 
 # Addresses

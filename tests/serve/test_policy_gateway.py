@@ -511,8 +511,8 @@ def test_a_page_in_a_browser_needs_a_token(tmp_path):
 
 def test_a_token_lies_in_a_file_of_this_user(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    token = tokens.write_token(12345)
-    file = token_file(12345)
+    token = tokens.write_token("127.0.0.1", 12345)
+    file = token_file("127.0.0.1", 12345)
     assert file.read_text() == token
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
 

@@ -313,15 +313,26 @@ async def read_object(request: Request, max_bytes: int = MAX_BODY_BYTES) -> dict
 
 
 class EventStream(StreamingResponse):
-    """JSON values as server-sent events. ``on_close``: called at the end, also of a caller that has gone."""
+    """JSON values as server-sent events.
 
-    def __init__(self, values: AsyncIterator[Any], on_close: Callable[[], object] = lambda: None):
+    on_close: called at the end, also of a caller that has gone. timeout_s: seconds after which the stream is cut
+    off, for a caller that does not read; None for no limit.
+    """
+
+    def __init__(
+        self,
+        values: AsyncIterator[Any],
+        on_close: Callable[[], object] = lambda: None,
+        timeout_s: float | None = None,
+    ):
         super().__init__(_events(values), media_type="text/event-stream")
-        self._on_close = on_close
+        self._on_close, self._timeout_s = on_close, timeout_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            await super().__call__(scope, receive, send)
+            await asyncio.wait_for(super().__call__(scope, receive, send), self._timeout_s)
+        except asyncio.TimeoutError:
+            pass  # the server closes the connection
         finally:
             self._on_close()
 

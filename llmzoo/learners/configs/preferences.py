@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners.configs.optimizer import check_update_kl, update_kl_limit
 from llmzoo.learners.configs.rows import RowsConfig
-from llmzoo.learners.configs.trl_args import check_trl_args
 from llmzoo.learners.preferences import PairChoice
 from llmzoo.names import check_names
 
@@ -33,54 +32,21 @@ _SCORE_LOSSES = ("sigmoid", "sigmoid_norm", "hinge", "ipo", "exo_pair", "robust"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LossOptions:
-    """Which losses are summed, and their parameters, named as in TRL."""
-
-    beta: float = 0.1
-    losses: tuple[str, ...] = ("sigmoid",)
-    loss_weights: tuple[float, ...] | None = None  # one for each loss; None: all 1
-    label_smoothing: float = 0.0  # probability that a preference is reversed
-    discopop_tau: float = 0.05  # temperature of discopop
-    ld_alpha: float | None = None  # weight of the longer completion's extra tokens (LD-DPO)
-    f_divergence_type: str = "reverse_kl"  # divergence between policy and reference
-    f_alpha_divergence_coef: float = 0.5  # alpha of alpha_divergence
-
-    def __post_init__(self) -> None:
-        if not self.losses:
-            raise ConfigError(
-                f"loss_type must have at least one of {', '.join(LOSS_NAMES)}, got none"
-            )
-        if self.loss_weights is not None and len(self.loss_weights) != len(self.losses):
-            raise ConfigError(
-                f"loss_weights must have one weight for each of {len(self.losses)} losses, got {len(self.loss_weights)}"
-            )
-        if self.f_divergence_type not in DIVERGENCES:
-            raise UnknownNameError("f_divergence_type", self.f_divergence_type, DIVERGENCES)
-        for name in self.losses if self.f_divergence_type != "reverse_kl" else ():
-            if name not in _SCORE_LOSSES:
-                raise ConfigError(f"{name} does not support f_divergence_type: leave it out")
-        if self.ld_alpha is not None and not 0.0 <= self.ld_alpha <= 1.0:
-            raise ConfigError(f"ld_alpha must be in [0, 1], got {self.ld_alpha}")
-        if "exo_pair" in self.losses and not self.label_smoothing > 0:
-            raise ConfigError("exo_pair needs label_smoothing above 0 in trl_args, such as 0.001")
-        if not 0.0 <= self.label_smoothing < (0.5 if "robust" in self.losses else 1.0):
-            raise ConfigError(
-                f"label_smoothing must be in [0, 1), and below 0.5 for robust; got "
-                f"{self.label_smoothing}"
-            )
-
-
-_LOSS_OPTION_NAMES = tuple(f.name for f in fields(LossOptions) if f.name not in ("beta", "losses"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PreferenceConfig(RowsConfig):
     """Options of every preference learner; beta and batch size as in the paper (2305.18290)."""
 
     batch_size: int = 64  # pairs per optimiser step
     microbatch_rows: int = 64  # pairs per forward pass; gradients are accumulated
     beta: float = 0.1  # strength of the implicit KL penalty to the reference
-    loss_type: str | tuple[str, ...] = "sigmoid"  # TRL's names; weights: trl_args.loss_weights
+    loss_type: str | tuple[str, ...] = (
+        "sigmoid"  # one loss, or several that are summed; TRL's names
+    )
+    loss_weights: tuple[float, ...] | None = None  # one for each loss; None: all 1
+    label_smoothing: float = 0.0  # probability that a preference is reversed
+    discopop_tau: float = 0.05  # temperature of discopop
+    ld_alpha: float | None = None  # weight of the longer completion's extra tokens (LD-DPO)
+    f_divergence_type: str = "reverse_kl"  # divergence between policy and reference
+    f_alpha_divergence_coef: float = 0.5  # alpha of alpha_divergence
     max_update_kl: float | None = None  # largest KL of an update; None: by model (docs/training.md)
     rounds: int | None = None  # references; 0: one per iteration; None: 0, or 1 with preferences
     group_size: int = 4  # K: completions per prompt
@@ -95,8 +61,8 @@ class PreferenceConfig(RowsConfig):
     def __post_init__(self) -> None:
         RowsConfig.__post_init__(self)
         check_update_kl(self.max_update_kl)
-        check_trl_args(self.trl_args, ("max_length", *_LOSS_OPTION_NAMES))
-        check_names("loss_type", self.loss_options.losses, self.allowed_losses)
+        check_names("loss_type", self.losses, self.allowed_losses)
+        self._check_loss_options()
         if self.beta <= 0:
             raise ConfigError(f"beta must be above 0, got {self.beta}")
         if self.rounds is not None and self.rounds < 0:
@@ -125,15 +91,38 @@ class PreferenceConfig(RowsConfig):
         return self.round_count > 0
 
     @property
-    def loss_options(self) -> LossOptions:
-        """Which losses are summed, and their parameters."""
-        names = (self.loss_type,) if isinstance(self.loss_type, str) else tuple(self.loss_type)
-        given = {name: value for name, value in self.trl_args.items() if name in _LOSS_OPTION_NAMES}
-        return LossOptions(beta=self.beta, losses=names, **given)
+    def losses(self) -> tuple[str, ...]:
+        """The losses that are summed."""
+        return (self.loss_type,) if isinstance(self.loss_type, str) else tuple(self.loss_type)
+
+    def _check_loss_options(self) -> None:
+        losses = self.losses
+        if not losses:
+            raise ConfigError(
+                f"loss_type must have at least one of {', '.join(LOSS_NAMES)}, got none"
+            )
+        if self.loss_weights is not None and len(self.loss_weights) != len(losses):
+            raise ConfigError(
+                f"loss_weights must have one weight for each of {len(losses)} losses, got {len(self.loss_weights)}"
+            )
+        if self.f_divergence_type not in DIVERGENCES:
+            raise UnknownNameError("f_divergence_type", self.f_divergence_type, DIVERGENCES)
+        for name in losses if self.f_divergence_type != "reverse_kl" else ():
+            if name not in _SCORE_LOSSES:
+                raise ConfigError(f"{name} does not support f_divergence_type: leave it out")
+        if self.ld_alpha is not None and not 0.0 <= self.ld_alpha <= 1.0:
+            raise ConfigError(f"ld_alpha must be in [0, 1], got {self.ld_alpha}")
+        if "exo_pair" in losses and not self.label_smoothing > 0:
+            raise ConfigError("exo_pair needs label_smoothing above 0, such as 0.001")
+        if not 0.0 <= self.label_smoothing < (0.5 if "robust" in losses else 1.0):
+            raise ConfigError(
+                f"label_smoothing must be in [0, 1), and below 0.5 for robust; got "
+                f"{self.label_smoothing}"
+            )
 
     def refuse_max_length(self) -> None:
         """Raise :class:`ConfigError` if completions that a model sampled would be truncated."""
-        if self.trl_args.get("max_length") is not None:
+        if self.max_length is not None:
             raise ConfigError("sampled completions are not truncated: leave max_length out")
 
     def refuse_unused(self, names: Iterable[str], context: str) -> None:

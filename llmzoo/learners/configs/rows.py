@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners.configs.optimizer import OptimizerConfig
-from llmzoo.learners.configs.trl_args import check_trl_args
 
 SCRIPTED = ("expert", "noisy_expert", "mixed")  # scripted policies that play demonstrations
 
@@ -22,15 +20,14 @@ class RowsConfig(OptimizerConfig):
     epochs: int = 1  # passes over each iteration's rows
     batch_size: int = 32  # rows per optimiser step
     microbatch_rows: int = 256  # rows per forward pass; gradients are accumulated
-    trl_args: Mapping[str, Any] = field(default_factory=dict)  # further options, named as in TRL
+    max_length: int | None = None  # tokens of prompt and completion; the rest is cut off
 
     def __post_init__(self) -> None:
         OptimizerConfig.__post_init__(self)
         if self.epochs < 1 or self.batch_size < 1 or self.microbatch_rows < 1:
             raise ConfigError("epochs, batch_size and microbatch_rows must be at least 1")
-        length = self.trl_args.get("max_length")
-        if length is not None and length < 2:
-            raise ConfigError(f"max_length must be at least 2, got {length}")
+        if self.max_length is not None and self.max_length < 2:
+            raise ConfigError(f"max_length must be at least 2, got {self.max_length}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +39,7 @@ class SFTConfig(RowsConfig):
     min_return: float | None = None  # learn from episodes with at least this return
     success_only: bool = False  # learn from episodes that succeeded
     top: float | None = None  # learn from this fraction of an iteration's episodes, the best
+    loss_type: Literal["nll", "dft"] = "nll"  # dft weights a token by its probability (2508.05629)
     mode: Literal["behaviour", "world_model", "mix"] = "behaviour"  # completions or observations
     world_model_weight: float = 1.0  # with mode="mix": world-model rows for each behaviour row
     learning_rate: float | None = None  # None: 2e-5 (2e-4 below 10M parameters), LoRA 10 x that
@@ -50,9 +48,8 @@ class SFTConfig(RowsConfig):
 
     def __post_init__(self) -> None:
         RowsConfig.__post_init__(self)
-        check_trl_args(self.trl_args, ("loss_type", "max_length"))
-        if self.trl_args.get("loss_type", "nll") not in ("nll", "dft"):
-            raise UnknownNameError("loss_type", self.trl_args["loss_type"], ("nll", "dft"))
+        if self.loss_type not in ("nll", "dft"):
+            raise UnknownNameError("loss_type", self.loss_type, ("nll", "dft"))
         known = [*SCRIPTED, "self"]
         close_matches = difflib.get_close_matches(self.source, known, n=1, cutoff=0.75)
         if close_matches and self.source not in known and not Path(self.source).exists():

@@ -17,7 +17,6 @@ from llmzoo.distributed.sharding import gather_weights
 from llmzoo.errors import ConfigError
 from llmzoo.learners.configs.preferences import (
     DPOConfig,
-    LossOptions,
     MADPOConfig,
     PreferenceConfig,
 )
@@ -75,7 +74,7 @@ def preference_loss(
     policy: TransformersPolicy,
     part: Sequence[PairWithReference],
     *,
-    options: LossOptions,
+    options: PreferenceConfig,
     batch: Sequence[PairWithReference],
     mean_over: int,
 ) -> tuple[Tensor, Metrics]:
@@ -142,7 +141,6 @@ class PreferenceUpdater(RowsUpdater):
                 "starts a round at each step"
             )
         super().__init__(config, policies, agent_policies, total_steps=total_steps)
-        self.options = config.loss_options
         self.references = {name: RoundReference(policy) for name, policy in self.policies.items()}
 
     def rollout_policies(self) -> Mapping[str, Policy]:
@@ -179,7 +177,7 @@ class PreferenceUpdater(RowsUpdater):
                 with explain_out_of_memory(
                     "microbatch_rows", len(part), f"A pass of {policy.name!r}", MEMORY_ADVICE
                 ):
-                    logps += pair_logps(policy, part, self.options.ld_alpha)[0].cpu()
+                    logps += pair_logps(policy, part, self.config.ld_alpha)[0].cpu()
             return logps
 
         with gather_weights([policy.model]):
@@ -197,7 +195,7 @@ class PreferenceUpdater(RowsUpdater):
         loss = partial(
             preference_loss,
             self.policies[name],
-            options=self.options,
+            options=self.config,
             batch=batch,
             mean_over=mean_over,
         )
@@ -260,7 +258,7 @@ class DPOUpdater(PreferenceUpdater):
     ) -> tuple[list[Pair], dict[str, float]]:
         if self._rows:
             rows = [encode_pair(policy, self._rows[at]) for at in self._next_rows()]
-            return truncate_pairs(rows, self.config.trl_args.get("max_length")), {}
+            return truncate_pairs(rows, self.config.max_length), {}
         chosen = agent_pairs(
             [g for g in batch.groups if self.agent_policies[g.agent] is policy],
             self.config.pairs,

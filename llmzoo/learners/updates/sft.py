@@ -182,9 +182,7 @@ class SFTUpdater(RowsUpdater):
                 world = sample_examples(world, count, random.Random(f"{seed}/{name}/world"))
             fitting = [
                 example
-                for example in truncate_examples(
-                    [*behaviour, *world], config.trl_args.get("max_length")
-                )
+                for example in truncate_examples([*behaviour, *world], config.max_length)
                 if fits_context(policy, example)
             ]
             if not fitting:
@@ -213,7 +211,7 @@ class SFTUpdater(RowsUpdater):
                 imitation_loss,
                 self.policies[name],
                 tokens=sum(len(example.completion) for example in batch),
-                dynamic=self.config.trl_args.get("loss_type") == "dft",
+                dynamic=self.config.loss_type == "dft",
             )
             steps.append(self.step(name, batch, loss))
         return self.average_metrics(name, steps)

@@ -26,6 +26,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.evaluation.league import league
 from llmzoo.parallel_forms import to_parallel
 from llmzoo.rollout import agent_turn_tree, joint_tree, play_episodes, run_rollouts
+from llmzoo.rollout.stepping import agents_to_act, is_over, is_success, step_joint_action
 from llmzoo.training.config import FitConfig
 from llmzoo.training.self_play import trains_opponents
 
@@ -498,3 +499,19 @@ def test_transcripts():
         env.reset(options={"task": 0}, seed=0)
         said += [f"##### mafia, {episode}\n{golden.played(env, answers)}\n"]
     golden.check("mafia", "\n".join(said))
+
+
+def test_an_agent_that_has_left_keeps_its_own_outcome():
+    """The infos of those that are left tell of the other side's success."""
+    dead = 0
+    for seed in range(10):
+        env, rng = llmzoo.make("mafia_v0", prompt="terse"), random.Random(seed)
+        env.reset(seed=seed)
+        while not is_over(env):
+            step_joint_action(env, [env.unwrapped.random_move(a, rng) for a in agents_to_act(env)])
+        state = env.unwrapped.episode
+        for agent in env.possible_agents:
+            side = "mafia" if agent.startswith("mafia") else "village"
+            dead += agent not in state.alive
+            assert is_success(env, agent) == (agent in state.alive and state.winner == side)
+    assert dead > 10

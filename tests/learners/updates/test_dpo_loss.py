@@ -76,7 +76,7 @@ def close(result, wanted):
 def one_loss(loss_type):
     """Options with which a loss is what its paper says."""
     needed = {"exo_pair": {"label_smoothing": 0.01}, "robust": {"label_smoothing": 0.1}}
-    return {"loss_type": loss_type, "trl_args": needed.get(loss_type, {})}
+    return {"loss_type": loss_type, **needed.get(loss_type, {})}
 
 
 class TokenRows(DPOTrainer):
@@ -136,7 +136,7 @@ def test_dpo_is_what_trl_computes_for_the_same_pairs(loss_type, tmp_path):
     options = one_loss(loss_type)
     loss, wanted = trl_itself(
         engine.policies["policy"], reference, BEST, tmp_path,
-        beta=0.3, loss_type=[loss_type], **options["trl_args"],
+        beta=0.3, **options | {"loss_type": [loss_type]},
     )  # fmt: skip
     assert metrics["loss"] == pytest.approx(loss, rel=LIMIT)
     close(result["policy"], wanted)
@@ -145,7 +145,7 @@ def test_dpo_is_what_trl_computes_for_the_same_pairs(loss_type, tmp_path):
 @pytest.mark.slow
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize(
-    "trl_args",
+    "given",
     [
         {"ld_alpha": 0.4},
         {"f_divergence_type": "js_divergence"},
@@ -157,16 +157,16 @@ def test_dpo_is_what_trl_computes_for_the_same_pairs(loss_type, tmp_path):
     ],
     ids=str,
 )
-def test_options_do_what_they_do_in_trl(trl_args, tmp_path):
-    trl_args = dict(trl_args)
-    default = "robust" if "label_smoothing" in trl_args else "sigmoid"
-    loss_type = trl_args.pop("loss_type", default)
-    engine = an_engine(DPO, {"policy": policy()}, trl_args=trl_args, loss_type=loss_type)
+def test_options_do_what_they_do_in_trl(given, tmp_path):
+    given = dict(given)
+    default = "robust" if "label_smoothing" in given else "sigmoid"
+    loss_type = given.pop("loss_type", default)
+    engine = an_engine(DPO, {"policy": policy()}, **given, loss_type=loss_type)
     reference = engine.updater.references["policy"].player
     metrics, result = gradients(engine, A, B, A2, B2)
     player = engine.policies["policy"]
     options = {"beta": 0.1, "loss_type": [loss_type]}
-    loss, wanted = trl_itself(player, reference, BEST, tmp_path, **options, **trl_args)
+    loss, wanted = trl_itself(player, reference, BEST, tmp_path, **options, **given)
     assert metrics["loss"] == pytest.approx(loss, rel=LIMIT)
     close(result["policy"], wanted)
     plain, _ = trl_itself(player, reference, BEST, tmp_path, beta=0.1)
@@ -175,7 +175,7 @@ def test_options_do_what_they_do_in_trl(trl_args, tmp_path):
 
 @pytest.mark.usefixtures("float64")
 def test_several_losses_are_weighed(tmp_path):
-    both = {"loss_type": ("sigmoid", "sft"), "trl_args": {"loss_weights": [1.0, 0.5]}}
+    both = {"loss_type": ("sigmoid", "sft"), "loss_weights": (1.0, 0.5)}
     engine = an_engine(DPO, {"policy": policy()}, **both)
     reference = engine.updater.references["policy"].player
     metrics, result = gradients(engine, A, B, A2, B2)

@@ -12,7 +12,6 @@ from torch.nn import functional as F
 
 from llmzoo.errors import ConfigError, DivergedError, UnknownNameError
 from llmzoo.learners.configs.rows import SFTConfig
-from llmzoo.learners.configs.trl_args import check_trl_args
 from llmzoo.learners.updates.examples import Example, truncate_examples
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.rows import epoch_batches
@@ -104,15 +103,15 @@ class Stopped(torch.optim.Optimizer):
 @pytest.mark.slow
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize(
-    "trl_args",
+    "options",
     [{}, {"loss_type": "nll"}, {"loss_type": "dft"}, {"max_length": 5}],
     ids=str,
 )
-def test_loss_gradients_and_update_are_those_of_trl(trl_args, tmp_path):
+def test_loss_gradients_and_update_are_those_of_trl(options, tmp_path):
     ours, theirs = tiny_models.policy(), tiny_models.policy()
-    loss, gradients = of_trl(theirs, tmp_path, **trl_args)
-    updater = an_updater(ours, trl_args=trl_args)
-    rows = truncate_examples(ROWS, trl_args.get("max_length"))
+    loss, gradients = of_trl(theirs, tmp_path, **options)
+    updater = an_updater(ours, **options)
+    rows = truncate_examples(ROWS, options.get("max_length"))
     assert updater.train("policy", rows, seed=0)["loss"] == pytest.approx(loss, rel=LIMIT)
     for parameter, wanted in zip(ours.model.parameters(), gradients, strict=True):
         assert_equal(parameter.grad, wanted * min(1.0, 1.0 / (norm_of(gradients) + 1e-6)))
@@ -120,7 +119,7 @@ def test_loss_gradients_and_update_are_those_of_trl(trl_args, tmp_path):
         parameter.grad = gradient
     an_updater(theirs).optimizers["policy"].step()
     assert_same(weights(ours), weights(theirs))
-    if trl_args.get("loss_type") == "dft" or "max_length" in trl_args:  # they do something here
+    if options.get("loss_type") == "dft" or "max_length" in options:  # they do something here
         assert loss != pytest.approx(by_hand(tiny_models.policy()).item(), rel=0.01)
 
 
@@ -259,52 +258,9 @@ def test_precisions(precision):
     assert bool(masters) == (precision == "bf16")
 
 
-@pytest.mark.parametrize(
-    ("name", "where"),
-    [
-        ("learning_rate", "the learner's learning_rate"),
-        ("optim", "AdamW"),
-        ("output_dir", "the run keeps its own checkpoints"),
-        ("seed", "the run's seed"),
-        ("lr_scheduler_type", "schedule and warmup"),
-        ("per_device_train_batch_size", "the learner's batch_size"),
-        ("bf16", "the run's precision"),
-        ("gradient_checkpointing", "the run's gradient_checkpointing"),
-        ("activation_offloading", "the run's gradient_checkpointing"),
-        ("eos_token", "the policy's model and tokenizer"),
-        ("dataset_text_field", "the learner builds the rows"),
-        ("packing", "always packed"),
-        ("padding_free", "always packed"),
-        ("truncation_mode", "keeps the beginning"),
-        ("disable_dropout", "no dropout"),
-        ("neftune_noise_alpha", "use TRL's own trainer on rows from llmzoo collect"),
-        ("label_smoothing_factor", "use TRL's own trainer"),
-        ("router_aux_loss_coef", "use TRL's own trainer"),
-        ("use_weighting", "use TRL's own trainer"),
-        ("deepspeed", "in this process"),
-    ],
-)
-def test_what_is_not_offered_is_refused_with_what_to_do(name, where):
-    with pytest.raises(ConfigError, match=rf"trl_args does not take {name}: .*{where}"):
-        SFTConfig(trl_args={name: 1})
-
-
-@pytest.mark.parametrize("trainer", [trl.SFTConfig, trl.DPOConfig])
-def test_every_option_of_trl_is_offered_or_refused_with_a_reason(trainer):
-    offered = {"max_length", "loss_type", "loss_weights", "ld_alpha", "label_smoothing"}
-    offered |= {"discopop_tau", "f_divergence_type", "f_alpha_divergence_coef"}
-    for name in trainer.__dataclass_fields__:
-        if name not in offered:
-            with pytest.raises(ConfigError, match=f"trl_args does not take {name}: "):
-                check_trl_args({name: 1}, offered)
-
-
 def test_an_unknown_option_is_refused_with_the_nearest():
-    with pytest.raises(UnknownNameError, match="unknown option in trl_args 'max_lenght'") as e:
-        SFTConfig(trl_args={"max_lenght": 3})
-    assert "Did you mean 'max_length'?" in str(e.value)
     with pytest.raises(UnknownNameError, match="loss_type 'nlll'"):
-        SFTConfig(trl_args={"loss_type": "nlll"})
+        SFTConfig(loss_type="nlll")
 
 
 @pytest.mark.parametrize("name", ["epochs", "batch_size", "microbatch_rows"])

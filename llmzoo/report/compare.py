@@ -123,9 +123,9 @@ def _differing_env_args(evaluations: Mapping[str, Mapping[str, Any]]) -> dict[st
         if arg != "split"
     }
     return {
-        arg: of_all
-        for arg, of_all in values.items()
-        if any(value != next(iter(of_all.values())) for value in of_all.values())
+        arg: by_evaluation
+        for arg, by_evaluation in values.items()
+        if any(value != next(iter(by_evaluation.values())) for value in by_evaluation.values())
     }
 
 

@@ -25,7 +25,8 @@ class TooManyAbandonedError(Exception):
 
 
 class TimeoutPool:
-    """Runs jobs in threads. ``max_lost``: abandoned jobs that may still be running."""
+    """Runs jobs in threads. ``max_abandoned``: the number of abandoned jobs still running at
+    which no more jobs are started."""
 
     def __init__(self, max_abandoned: int = 32):
         self._max_abandoned = max_abandoned
@@ -65,7 +66,7 @@ class TimeoutPool:
 
 
 class _PoolThread:
-    """A thread's job and deadline: ``at``, one tuple, so that both are read at once."""
+    """``at``: the deadline and the job of a thread, in one tuple, so that both are read at once."""
 
     __slots__ = ("at",)
 
@@ -88,7 +89,7 @@ class _PoolRun(Generic[Job, Result]):
         limit_s: Callable[[Job], float],
         on_timeout: Callable[[Job], Result],
     ):
-        self._all = pool
+        self._pool = pool
         self._jobs = jobs
         self._work = work
         self._limit_s = limit_s
@@ -128,14 +129,14 @@ class _PoolRun(Generic[Job, Result]):
             thread.at = (time.monotonic() + self._limit_s(job), job)
             result = self._work(job)
             if self._results.setdefault(job, result) is not result:
-                self._all.add_abandoned(-1)
+                self._pool.add_abandoned(-1)
                 return
         with self._changed:
             self._busy.discard(thread)
             self._changed.notify_all()
 
     def _abandon(self, thread: _PoolThread, job: Job) -> None:
-        self._all.add_abandoned(1)
+        self._pool.add_abandoned(1)
         self._busy.discard(thread)
         self._results[job] = self._on_timeout(job)
         if self._jobs:

@@ -163,7 +163,7 @@ class BugFix(TextEnv[RepairState]):
     def apply(self, state: RepairState, actions: Mapping[str, str]) -> tuple[RepairState, Outcome]:
         ((agent, text),) = actions.items()
         if self.view == "split" and agent == LOCATOR:
-            return self._tell(state, text)
+            return self._deliver_message(state, text)
         after, problems = state, []
         scores: dict[str, float] = {}
         for part in self._parts(agent):
@@ -176,7 +176,7 @@ class BugFix(TextEnv[RepairState]):
         errors = {agent: "; ".join(problems)} if problems else {}
         return after, Outcome(team=paid, done=after.solved, errors=errors, success=after.solved)
 
-    def _tell(self, state: RepairState, text: str) -> tuple[RepairState, Outcome]:
+    def _deliver_message(self, state: RepairState, text: str) -> tuple[RepairState, Outcome]:
         """Deliver the locator's message."""
         message, reason = parse_message(text, self.message_chars)
         notice = reason and f"Your last message was not delivered: {reason}."
@@ -215,8 +215,8 @@ class BugFix(TextEnv[RepairState]):
         else:
             public, hidden = state.task.program.calls()
             shown = self._check(program, public)
-            before = _share(self._check(broken, hidden))
-            share = _share(self._check(program, hidden))
+            before = _passed_share(self._check(broken, hidden))
+            share = _passed_share(self._check(program, hidden))
             shares = {"parses": 1.0, "tests": scoring.tests_share(before, share)}
             solved = shown.ok and share == 1.0
             left_out = programs.left_out_reason(text)
@@ -326,7 +326,7 @@ _FORMATS = {
 }
 
 
-def _share(verdict: Verdict) -> float:
+def _passed_share(verdict: Verdict) -> float:
     return verdict.passed / len(verdict.cases)
 
 

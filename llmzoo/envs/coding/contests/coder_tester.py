@@ -106,7 +106,7 @@ class CoderTester(TextEnv[ContestState]):
         after = replace(
             state, answers=dict(actions), errors={}, tests=(), public=None, agreed=None, broke=""
         )
-        after = self._test(self._code(after, actions[CODER]), actions.get(TESTER))
+        after = self._judge_tests(self._judge_program(after, actions[CODER]), actions.get(TESTER))
         local = {}
         for agent, score in after.scores.items():
             paid = state.scores.get(agent, dict.fromkeys(score, 0.0))
@@ -155,7 +155,7 @@ class CoderTester(TextEnv[ContestState]):
 
     # A round
 
-    def _code(self, contest: ContestState, text: str) -> ContestState:
+    def _judge_program(self, contest: ContestState, text: str) -> ContestState:
         """The coder's answer, judged on the public and the hidden tests."""
         problem = contest.problem
         try:
@@ -187,7 +187,7 @@ class CoderTester(TextEnv[ContestState]):
             share=hidden.share,
         )
 
-    def _test(self, contest: ContestState, text: str | None) -> ContestState:
+    def _judge_tests(self, contest: ContestState, text: str | None) -> ContestState:
         """The tester's answer, judged by known solutions and compared with the program."""
         if text is None:
             return contest

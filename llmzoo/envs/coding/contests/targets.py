@@ -105,7 +105,7 @@ def survey(
     passing: list[str] = []
     others: list[str] = []
     for code in _candidates(problem, known):
-        shown = _until_one_fails(code, problem, problem.public, quick)
+        shown = _run_until_failure(code, problem, problem.public, quick)
         if not any(trial.timed_out for trial in shown):
             (passing if all(trial.passed for trial in shown) else others).append(code)
         if len(passing) == COMPARED:
@@ -143,7 +143,7 @@ def _load_shipped(problem: Problem, known: KnownSolution, pool: tuple[Test, ...]
     }
 
 
-def _until_one_fails(
+def _run_until_failure(
     code: str, problem: Problem, tests: tuple[Test, ...], limits: Limits
 ) -> list[Trial]:
     trials_so_far: list[Trial] = []

@@ -2,12 +2,12 @@
 
 After a round the coder's program is run on the tester's inputs, and both are told where its output
 differs from what the tester expects. Either may be wrong. Rewards are differences of potentials with
-gamma 1, so an episode's return is the worth of an agent's last answer:
+gamma 1, so an episode's return is the score of an agent's last answer:
 
 * team: the share of the hidden tests that the coder's last program passes.
-* coder: 0.1 parses + 0.1 runs on the public tests + 0.8 x the same share.
-* tester: 0.05 one test counts + 0.05 x the share of its tests that a known solution passes + 0.9 x
-  the same share x what those tests catch of the wrong programs, beyond a usual test. Without a known
+* coder: 0.1 if the program parses + 0.1 if it runs on the public tests + 0.8 x the same share.
+* tester: 0.05 if at least one test counts + 0.05 x the share of its tests that a known solution
+  passes + 0.9 x the same share x :func:`.targets.catch_score` of those tests. Without a known
   solution, the programs of this episode that passed all hidden tests replace it, and a test must pass
   with all of them. While there are none, both parts are 0.
 """

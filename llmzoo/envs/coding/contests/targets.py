@@ -1,8 +1,8 @@
 """Wrong programs for a tester to catch, and tests that catch them.
 
-Wrong programs come with the problem or are small changes of a right one. Those count that pass
-every example of the problem, so no example catches them, however it is written. Where there is no
-such program, the ones count that the fewest tests catch.
+Wrong programs come with the problem or are small changes of a right one. Only those
+count that pass every example of the problem, so copying an example catches none of them. If there is
+no such program, those count that the fewest tests catch.
 
 Running all changes takes a second or two per problem. For the shipped problems
 ``scripts/samples/build.py --survey`` has done so: ``wrong.jsonl`` names the changes that count and the
@@ -43,8 +43,8 @@ Catches = Mapping[str, tuple[Test, ...]]  # the tests of the pool that catch eac
 @dataclass(frozen=True, slots=True)
 class Targets:
     """``pool``: tests that a tester could write. ``wrong``: programs, ready to be judged, with the
-    tests of the pool that catch them, the hardest first. ``tests``: a choice of tests that catches
-    ``most`` of them, as many as could be reached. ``usual``: how many a single test catches on average.
+    tests of the pool that catch them, the hardest first. ``tests``: chosen tests, which together
+    catch ``most`` of them. ``usual``: the number that a single test catches on average.
     """
 
     pool: tuple[Test, ...]
@@ -57,8 +57,8 @@ class Targets:
 def catch_score(
     tests: tuple[Test, ...], known: KnownSolution, problem: Problem, limits: Limits, most: int
 ) -> float:
-    """What right tests catch beyond a usual test, as a share of what ``most`` tests can; 1 for every
-    test where no wrong program is known."""
+    """How many wrong programs right tests catch, on a scale from 0 (as many as a single test on average) to
+    1 (as many as :attr:`Targets.tests`). 1 if no wrong program is known."""
     goal = find_targets(problem, known, limits, most)
     if not goal.wrong:
         return 1.0

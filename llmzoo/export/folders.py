@@ -117,7 +117,7 @@ def _find_checkpoint(run: Path, step: int | None) -> Path:
 
 
 def _resolve_base(folders: list[Path], given: Path | None, copy_to: Path) -> str | None:
-    """The hub id of the adapters' base, or ``base`` if it is copied; None without adapters.
+    """Copy the adapters' base if needed. Returns its hub id, or ``base`` if it was copied; None without adapters.
 
     Adapters whose base is copied no longer name it.
     """

@@ -103,7 +103,7 @@ class RepairState:
     solved: bool = False
 
 
-# with an answer: the shares of the reward components that it earns, and what was wrong with it
+# the state with an answer, the shares of the reward components that it earns, and its problem
 _Scored = tuple[RepairState, Mapping[str, float], str]
 
 
@@ -192,15 +192,15 @@ class BugFix(TextEnv[RepairState]):
         try:
             named = scoring.parse_location(text)
         except scoring.NoLocation as reason:
-            problem, told = f"malformed: {reason}", "no location could be read"
+            problem, summary = f"malformed: {reason}", "no location could be read"
         else:
             split = self.view == "split"
             known = halves.locations(state.task) if split else state.task.locations
             share = scoring.location_share(known, named)
             why = truncate(named.reason, _MAX_VALUE_CHARS)
-            told = f"function {named.function[:100]}, line {named.line}: {why}"
+            summary = f"function {named.function[:100]}, line {named.line}: {why}"
         if self.view == "full":  # in the split view it stands in the fixer's own answer
-            state = replace(state, last_actions={**state.last_actions, LOCATOR: told})
+            state = replace(state, last_actions={**state.last_actions, LOCATOR: summary})
         return state, {"location": share}, problem
 
     def _score_fix(self, state: RepairState, text: str) -> _Scored:

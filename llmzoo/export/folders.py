@@ -9,12 +9,12 @@ from llmzoo import files
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError, MissingExtraError
 from llmzoo.export.card import render_card
 from llmzoo.export.copying import (
+    clear_base_name,
     copy_base,
     copy_policy,
     hub_id,
     is_safe_name,
     read_adapter_base,
-    remove_base,
 )
 from llmzoo.export.description import ExportedPolicy, describe_run
 from llmzoo.models.model_catalog import MODEL_CATALOG, TINY, fetched_folder
@@ -144,7 +144,7 @@ def _resolve_base(folders: list[Path], given: Path | None, copy_to: Path) -> str
             raise CheckpointError(f"the adapters have several bases: {', '.join(sorted(known))}")
     copy_base(source, copy_to)
     for folder in named:
-        remove_base(folder)
+        clear_base_name(folder)
     return BASE
 
 

@@ -13,7 +13,7 @@ from llmzoo.sandbox import syntax
 
 
 def expert(task: ClassTask, methods: Iterable[str]) -> str:
-    """The class with the reference of ``methods`` only."""
+    """The class with the reference implementations of ``methods`` only."""
     return _format_answer(task, _copy_methods(task, methods))
 
 

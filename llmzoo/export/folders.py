@@ -55,7 +55,7 @@ def export_run(
     if not run_models.is_run(run):
         stages = sorted(path.parent for path in run.glob("[0-9]*-*/config.json"))
         remedy = f": name one of its stages, {', '.join(map(str, stages))}" if stages else ""
-        raise CheckpointError(f"{run} is no run folder with checkpoints{remedy}")
+        raise CheckpointError(f"{run} is not a run folder with checkpoints{remedy}")
     if out.exists():
         raise ConfigError(f"{out} exists already: choose another folder")
     checkpoint = _find_checkpoint(run, step)
@@ -135,8 +135,8 @@ def _resolve_base(folders: list[Path], given: Path | None, copy_to: Path) -> str
         if not all(known.values()):
             others = sorted(base for base, folder in known.items() if folder is None)
             raise CheckpointError(
-                f"the adapters name the base {', '.join(map(ascii, others))}, which is no id of the "
-                "hub. Folders that only the run names are not opened: give the base with "
+                f"the adapters name the base {', '.join(map(ascii, others))}, which is not a hub "
+                "id. Folders that only the run names are not opened: give the base with "
                 "--base FOLDER, which is copied"
             )
         source, *more = filter(None, set(known.values()))

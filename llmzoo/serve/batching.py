@@ -176,10 +176,10 @@ class Batcher:
         """Queue a call. Raises :class:`ServerBusyError`."""
         with self._changed:
             if self._closed:
-                raise ServerBusyError("the server is about to end")
+                raise ServerBusyError("the server is shutting down")
             if len(self._waiting) >= self._max_waiting:
                 raise ServerBusyError(
-                    f"{self._max_waiting} calls are waiting already, as many as the server allows"
+                    f"{self._max_waiting} calls are waiting, the most that this server allows"
                 )
             self._waiting.append(call)
             self._changed.notify()

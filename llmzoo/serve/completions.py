@@ -135,7 +135,7 @@ class CompletionService:
         if self._open >= self.limits.max_requests:
             raise RequestError(
                 429,
-                f"{self._open} requests are open, as many as may be: send fewer at once, or try "
+                f"{self._open} requests are open, the most that this server allows: send fewer at once, or try "
                 "again later",
                 code="rate_limit_exceeded",
                 retry_after=1,

@@ -78,10 +78,11 @@ class PolicyGateway:
                 raise ProgramClosed(f"episode {id!r} has ended")
             if id not in self._open:
                 if self._closing.is_set():
-                    raise RequestError(503, "the server is about to end")
+                    raise RequestError(503, "the server is shutting down")
                 if len(self._open) >= self._max_episodes:
                     raise RequestError(
-                        429, f"{self._max_episodes} episodes are open, as many as may be"
+                        429,
+                        f"{self._max_episodes} episodes are open, the most that this server allows",
                     )
                 episode = RecordedEpisode(id, self._shared)
                 self._open[id] = episode, Client(episode)

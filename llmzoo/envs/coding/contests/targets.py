@@ -29,10 +29,10 @@ from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.envs.tasks import content_id
 from llmzoo.sandbox.limits import Limits
 
-MOST = 6  # wrong programs of a problem
-TRIED = 24  # changes of a right program that are tried
-COMPARED = 8  # of them that are run on every test of the pool
-POOL = 6  # tests
+MAX_WRONG = 6  # wrong programs of a problem that count
+MAX_MUTATIONS = 24  # mutations of a right program that are tried
+MAX_COMPARED = 8  # of them that are run on every test of the pool
+MAX_POOL = 6  # tests in the pool
 _VARIANTS = 40  # changed examples that are tried until enough of them can be used
 _WANTED_VARIANTS = 3
 _QUICK_S = 1.0  # time limit of a wrong program on a test; running out of time does not catch it
@@ -108,13 +108,13 @@ def survey(
         shown = _run_until_failure(code, problem, problem.public, quick)
         if not any(trial.timed_out for trial in shown):
             (passing if all(trial.passed for trial in shown) else others).append(code)
-        if len(passing) == COMPARED:
+        if len(passing) == MAX_COMPARED:
             break
-    for codes in (passing, others[:COMPARED]):
+    for codes in (passing, others[:MAX_COMPARED]):
         by = {code: _catching_tests(code, pool, problem, quick) for code in codes}
         hardest = sorted((code for code in codes if by[code]), key=lambda code: len(by[code]))
         if hardest:
-            return {code: by[code] for code in hardest[:MOST]}
+            return {code: by[code] for code in hardest[:MAX_WRONG]}
     return {}
 
 
@@ -199,7 +199,7 @@ def select_mutations(source: str) -> list[str]:
     except (RecursionError, MemoryError):
         return []
     random.Random(source).shuffle(names)
-    return names[:TRIED]
+    return names[:MAX_MUTATIONS]
 
 
 def _make_mutants(source: str) -> Iterator[str]:
@@ -215,7 +215,7 @@ def test_pool(problem: Problem, known: KnownSolution, limits: Limits) -> tuple[T
     and the output of a known solution."""
     by_length = sorted(problem.hidden, key=lambda test: len(test.input))
     fit = [test for test in by_length if _is_valid_test(test, problem)]
-    return tuple(fit[:POOL]) or _variants(problem, known.code, limits)
+    return tuple(fit[:MAX_POOL]) or _variants(problem, known.code, limits)
 
 
 def _is_valid_test(test: Test, problem: Problem) -> bool:

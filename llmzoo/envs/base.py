@@ -44,7 +44,7 @@ def find_length_errors(actions: Mapping[str, str]) -> dict[str, str]:
 
 
 class Outcome(NamedTuple):
-    """What an action, or several simultaneous ones, did.
+    """The result of an action, or of several simultaneous ones.
 
     * ``team``: the reward paid equally to all agents of the team, before ``team_weight``. A mapping gives its
       components, which ``metadata["team_components"]`` lists; a number is the component "team".
@@ -53,7 +53,7 @@ class Outcome(NamedTuple):
     * ``errors``: what was wrong with an action, for ``infos[agent]["error"]``.
     * ``success``: whether the task is solved now. None leaves ``env.success`` as it was.
     * ``keeps_turn``: the agent that has just acted acts again before the next one.
-    * ``left``: the agents that are out from now on. ``joined``: those of ``possible_agents`` that now come in.
+    * ``left``: the agents that leave now. ``joined``: those of ``possible_agents`` that join now.
     """
 
     team: float | Mapping[str, float] = 0.0
@@ -88,24 +88,24 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
     ``fallback`` is true if the tasks are a shipped sample because the public set could not be reached.
     Such tasks are fine for trying things out, but not for reporting results.
 
-    ``team`` lists the agents that are paid the team reward, and ``starting_agents`` those that are there
-    when an episode starts: all of them, unless a subclass says otherwise. Agents may join and leave
+    ``team`` lists the agents that get the team reward, and ``starting_agents`` those that are present when
+    an episode starts. Both are all agents, unless a subclass says otherwise. Agents may join and leave
     (:class:`Outcome`); by PettingZoo's rules an agent that has left is stepped once more, with None.
 
     ``metadata`` says how a learner may assign credit to individual actions:
 
     team_components: the names of the team reward components.
-    team_and_local: whether some agent is paid both team and local components, so that a weight between them
+    team_and_local: whether some agent gets both team and local components, so that a weight between them
         matters.
-    delayed_reward_agents: the agents that are ever paid at another agent's step (in turn-based tasks). None: not
-        known.
+    delayed_reward_agents: the agents that may be rewarded at another agent's step (in turn-based tasks). None:
+        not known.
     immediate_credit_agents: those of them that also get a reward for their action at their own step, independent of
         the delayed one.
     retries: whether an agent whose answer was refused may answer again in the same turn.
     sides: the agents of each side, if what one side wins is lost by others; else empty.
     attempts: the agents that answer several times in a row to the same observation, and how often. No
-        attempt changes what another one is paid; each is paid at its own step, and none but the last ends
-        the episode. Trees take the attempts as a group (:mod:`llmzoo.rollout.attempts`).
+        attempt changes the reward of another one; each is rewarded at its own step, and only the last may
+        end the episode. Trees use the attempts as a group (:mod:`llmzoo.rollout.attempts`).
     """
 
     metadata: dict[str, Any] = {
@@ -191,7 +191,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         return [agent for agent in self.agents if agent not in self._leaving]
 
     def apply(self, state: State, actions: Mapping[str, str]) -> tuple[State, Outcome]:
-        """The state after the actions of the :meth:`acting` agents, and what they did. Leaves ``state`` as it is."""
+        """The state after the actions of the :meth:`acting` agents, and their result. Leaves ``state`` as it is."""
         raise NotImplementedError
 
     def agents_to_act(self) -> list[str]:
@@ -208,7 +208,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         return {"success": self.success}
 
     def expert(self, agent: str) -> str:
-        """The best answer of ``agent`` now, by a scripted player who may read more than the prompt."""
+        """The best action of ``agent`` now, by a scripted player who may read more than the prompt."""
         raise NoScriptedPolicyError(f"{self.metadata['name']} has no scripted expert")
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
@@ -358,7 +358,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
             self._change_agents(outcome)
         live = self.live_agents
         ended = outcome.done or not live
-        completes_round = self._overrides_acting or self._move_on(last, live, outcome)
+        completes_round = self._overrides_acting or self._advance_turn(last, live, outcome)
         if ended:
             self.terminations = dict.fromkeys(self.agents, True)
         elif completes_round:
@@ -373,8 +373,8 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         if self._leaving:
             self._deads_step_first()
 
-    def _move_on(self, last: str, live: Sequence[str], outcome: Outcome) -> bool:
-        """Set the agent whose turn is next, in the order of the agents; whether that begins a round."""
+    def _advance_turn(self, last: str, live: Sequence[str], outcome: Outcome) -> bool:
+        """Set the agent whose turn is next, in the order of the agents. Returns whether a new round begins."""
         if outcome.keeps_turn or not live:
             return False
         later = self.agents[self.agents.index(last) + 1 :]
@@ -401,7 +401,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         return {**self._shared_info, "reward_components": {}, "error": None}
 
     def _pay(self, outcome: Outcome) -> None:
-        """Pay every agent its reward components, and tell it what was wrong with its action."""
+        """Add the outcome's reward components to the rewards and infos, and its errors to the infos."""
         team = self._weighted_team_rewards(outcome) if outcome.team else {}
         for agent in self.agents if team or outcome.local else ():
             components = {**outcome.local.get(agent, {}), **(team if agent in self.team else {})}

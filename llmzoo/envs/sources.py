@@ -6,8 +6,8 @@
 * ``"sample"``: problems of the same form, written for this project.
 * ``"auto"``: the hub if it or its cache answers, otherwise the sample, with one warning.
 
-Records become tasks in their order. Two records that are alike are two tasks, and records that are
-left out are counted.
+Records become tasks in their order. Two equal records are two tasks. Records that are left out are
+counted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Parse = Callable[[Record], T | None]
 
 ID_FIELDS = ("task_id", "id", "problem_id", "question_id", "unique_id")  # the first one counts
 ON_BAD_RECORD = ("error", "skip")
-_MAX_NAMED = 5  # skipped records that the warning names
+_MAX_NAMED = 5  # the most skipped records that the warning names
 
 _REQUIRED = object()
 _loaded: dict[
@@ -77,7 +77,7 @@ class LoadedTasks(Generic[T]):
         return len(self.bad)
 
     def task_list(self, canonical: Callable[[T], str], split: str) -> TaskList[T]:
-        """The tasks of a split. The result is cached, since canonical forms can be slow to compute."""
+        """The tasks of a split; cached, because canonical forms can be slow to compute."""
         return _make_task_list(self, canonical, split)
 
     def filter_tasks(
@@ -85,8 +85,8 @@ class LoadedTasks(Generic[T]):
     ) -> LoadedTasks[T]:
         """The tasks for which ``chosen(task, *args)`` is true; cached.
 
-        ``asked``: the user asked for these. Tasks that the environment itself drops are counted in
-        ``left_out``.
+        ``asked``: whether the user chose these tasks. If not, the environment drops the others itself, and
+        they are counted in ``left_out``.
         """
         return _filter_tasks(self, chosen, args, asked)
 
@@ -126,8 +126,8 @@ def _filter_tasks(
 class PublicSet(Generic[T]):
     """A set of tasks on the hub, and all that llmzoo has to know of it.
 
-    A family's environment reads it as the class attribute ``public_set``, so that a set is added with
-    one file (this description and the environment's docstring) and its registration.
+    An environment names its set in the class attribute ``public_set``. To add a set, write one file with
+    this description and the environment's docstring, and register the environment.
 
     hub_id: the set's id for ``datasets.load_dataset``. "" for a set that is not on the hub: ``"auto"``
         then means the sample.
@@ -136,7 +136,7 @@ class PublicSet(Generic[T]):
     sample: a file of records of the same schema, written for this project.
     hub_args: further positional arguments of ``load_dataset``, such as a configuration.
     hub_splits: the hub's splits to read, by default all; llmzoo splits by content itself.
-    hub_records: reads the hub instead of ``load_dataset``, for a set that it cannot read. Raises
+    hub_records: returns the records, for a set that ``load_dataset`` cannot read. Raises
         ``ConfigError`` if the hub does not answer (see :func:`llmzoo.envs.hub.is_reachable`).
     id_fields: a record's id is the first of these fields that it has.
     """
@@ -272,7 +272,7 @@ def parse_records(
     if not tasks:
         raise ConfigError(_no_tasks_message(source, bad, left_out))
     if bad:
-        _warn_of_skipped(source, bad, len(bad) + len(tasks) + left_out)
+        _warn_about_skipped(source, bad, len(bad) + len(tasks) + left_out)
     return LoadedTasks(tuple(tasks), source, False, tuple(names), tuple(bad), left_out)
 
 
@@ -307,7 +307,7 @@ def _no_tasks_message(source: str, bad: list[str], left_out: int) -> str:
     return f"{source} holds no records"
 
 
-def _warn_of_skipped(source: str, bad: list[str], total: int) -> None:
+def _warn_about_skipped(source: str, bad: list[str], total: int) -> None:
     more = f"; and {len(bad) - _MAX_NAMED} more" if len(bad) > _MAX_NAMED else ""
     warnings.warn(
         f"{source}: {len(bad)} of {total} records were skipped: "

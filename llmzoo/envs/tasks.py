@@ -82,7 +82,7 @@ class GeneratedTasks(Generic[T]):
         while index >= len(self._numbered):
             with (
                 _NUMBERING_LOCK
-            ):  # one task at a time, so that no thread waits for thousands of another's
+            ):  # held for one task only, so that no thread waits until another has made thousands
                 self._find_next(index)
         return self._numbered[index]
 
@@ -127,9 +127,9 @@ class TaskList(Generic[T]):
 
     * ``names``: an id for each task. A task without one ("") is named by a hash of its canonical form.
       The second task with the same name is named ``NAME-2``.
-    * ``fallback``: these are a sample, because the public set could not be reached.
-    * ``bad``: what is wrong with each of the source's bad records, and ``skipped`` their number.
-    * ``left_out``: the number of its good records that the environment does not play.
+    * ``fallback``: the tasks are a sample, because the public set could not be reached.
+    * ``bad``: what is wrong with each bad record of the source. ``skipped`` is their number.
+    * ``left_out``: the number of good records that the environment does not play.
     """
 
     def __init__(
@@ -153,21 +153,23 @@ class TaskList(Generic[T]):
         self.left_out = left_out
         self._tasks: list[T] = []
         self._names: list[str] = []
-        self._elsewhere: dict[str, str] = {}  # the ids of tasks in the other split, which it names
+        self._other_splits: dict[
+            str, str
+        ] = {}  # tasks of the other split: from the id to its split
         taken: set[str] = set()
-        for task, own in zip(tasks, names or [""] * len(tasks), strict=True):
+        for task, given_name in zip(tasks, names or [""] * len(tasks), strict=True):
             form = canonical(task)
-            name = _make_unique(own or content_id(form), taken)
+            name = _make_unique(given_name or content_id(form), taken)
             taken.add(name)
             where = assign_split(form)
             if split in ("all", where):
                 self._tasks.append(task)
                 self._names.append(name)
             else:
-                self._elsewhere[name] = where
+                self._other_splits[name] = where
         if not self._tasks:
             raise ConfigError(f"{source}: none of its {len(tasks)} tasks is in split {split!r}")
-        self._numbers = {name: number for number, name in enumerate(self._names)}
+        self._index_by_name = {name: number for number, name in enumerate(self._names)}
         self.count: int | None = len(self._tasks)
 
     def sample(self, rng: random.Random) -> T:
@@ -175,7 +177,7 @@ class TaskList(Generic[T]):
 
     def __getitem__(self, index: int | str) -> T:
         if isinstance(index, str):
-            return self._tasks[self._number(index)]
+            return self._tasks[self._find_index(index)]
         if not 0 <= index < len(self._tasks):
             raise IndexError(
                 f"{self.source} has {len(self._tasks)} tasks in split {self.split!r}; "
@@ -193,19 +195,19 @@ class TaskList(Generic[T]):
         pairs = zip(self._tasks, self._names, strict=True)
         return next((name for known, name in pairs if known is task), "")
 
-    def _number(self, name: str) -> int:
-        if name in self._numbers:
-            return self._numbers[name]
-        if name in self._elsewhere:
+    def _find_index(self, name: str) -> int:
+        if name in self._index_by_name:
+            return self._index_by_name[name]
+        if name in self._other_splits:
             raise ConfigError(
-                f"{self.source}: task {name!r} is in split {self._elsewhere[name]!r}, not in "
+                f"{self.source}: task {name!r} is in split {self._other_splits[name]!r}, not in "
                 f"{self.split!r}; split='all' has every task"
             )
         near = difflib.get_close_matches(name, self._names, n=1, cutoff=0.4)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ConfigError(
-            f"{self.source} has no task with the id {name!r}.{hint} A text is always an id, and a "
-            f"number from 0 to {len(self._tasks) - 1} always an index in the split"
+            f"{self.source} has no task with the id {name!r}.{hint} A str is always an id; an int is "
+            f"always an index in the split, from 0 to {len(self._tasks) - 1}"
         )
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from llmzoo import files
 from llmzoo.errors import CheckpointError
 
-_NAMES = re.compile(
+_MODEL_FILES = re.compile(
     r"(config|generation_config|adapter_config|tokenizer|tokenizer_config|special_tokens_map"
     r"|added_tokens|vocab|chat_template|model\.safetensors\.index)\.json"
     r"|(model(-\d{5}-of-\d{5})?|adapter_model)\.safetensors"
@@ -61,7 +61,7 @@ def _copy_model_files(source: Path, target: Path) -> None:
             (target / _TEMPLATES).mkdir()
             for template in sorted(path.glob("*.jinja")):
                 shutil.copyfile(template, target / _TEMPLATES / template.name)
-        elif _NAMES.fullmatch(path.name) and path.is_file():
+        elif _MODEL_FILES.fullmatch(path.name) and path.is_file():
             shutil.copyfile(path, target / path.name)
         else:
             skipped.append(path.name)
@@ -80,7 +80,7 @@ def is_safe_name(name: str) -> bool:
 
 
 def hub_id(base: str) -> str | None:
-    """The name of a base if it is an id on the hub; None for a local folder."""
+    """``base`` if it has the form of a hub id and no such path exists here; otherwise None."""
     return base if _HUB_ID.fullmatch(base) and not os.path.lexists(base) else None
 
 
@@ -95,8 +95,8 @@ def read_adapter_base(folder: Path) -> str | None:
     return base
 
 
-def remove_base(folder: Path) -> None:
-    """Remove the base from the adapter's configuration; the export contains it."""
+def clear_base_name(folder: Path) -> None:
+    """Set the base in an adapter's configuration to null: the export contains a copy of the base."""
     path = folder / "adapter_config.json"
     config = files.read_json_object(path)
     files.write(

@@ -9,12 +9,12 @@ from llmzoo import files
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError, MissingExtraError
 from llmzoo.export.card import render_card
 from llmzoo.export.copying import (
+    clear_base_name,
     copy_base,
     copy_policy,
     hub_id,
     is_safe_name,
     read_adapter_base,
-    remove_base,
 )
 from llmzoo.export.description import ExportedPolicy, describe_run
 from llmzoo.models.model_catalog import MODEL_CATALOG, TINY, fetched_folder
@@ -55,7 +55,7 @@ def export_run(
     if not run_models.is_run(run):
         stages = sorted(path.parent for path in run.glob("[0-9]*-*/config.json"))
         remedy = f": name one of its stages, {', '.join(map(str, stages))}" if stages else ""
-        raise CheckpointError(f"{run} is no run folder with checkpoints{remedy}")
+        raise CheckpointError(f"{run} is not a run folder with checkpoints{remedy}")
     if out.exists():
         raise ConfigError(f"{out} exists already: choose another folder")
     checkpoint = _find_checkpoint(run, step)
@@ -117,7 +117,7 @@ def _find_checkpoint(run: Path, step: int | None) -> Path:
 
 
 def _resolve_base(folders: list[Path], given: Path | None, copy_to: Path) -> str | None:
-    """The hub id of the adapters' base, or ``base`` if it is copied; None without adapters.
+    """Copy the adapters' base if needed. Returns its hub id, or ``base`` if it was copied; None without adapters.
 
     Adapters whose base is copied no longer name it.
     """
@@ -135,8 +135,8 @@ def _resolve_base(folders: list[Path], given: Path | None, copy_to: Path) -> str
         if not all(known.values()):
             others = sorted(base for base, folder in known.items() if folder is None)
             raise CheckpointError(
-                f"the adapters name the base {', '.join(map(ascii, others))}, which is no id of the "
-                "hub. Folders that only the run names are not opened: give the base with "
+                f"the adapters name the base {', '.join(map(ascii, others))}, which is not a hub "
+                "id. Folders that only the run names are not opened: give the base with "
                 "--base FOLDER, which is copied"
             )
         source, *more = filter(None, set(known.values()))
@@ -144,7 +144,7 @@ def _resolve_base(folders: list[Path], given: Path | None, copy_to: Path) -> str
             raise CheckpointError(f"the adapters have several bases: {', '.join(sorted(known))}")
     copy_base(source, copy_to)
     for folder in named:
-        remove_base(folder)
+        clear_base_name(folder)
     return BASE
 
 

@@ -1,8 +1,8 @@
 """Writes kept episodes as a log of Inspect (inspect_ai, version 2 of its JSON format).
 
 ``inspect view`` shows it, and ``inspect_ai.log.read_eval_log`` reads it. An episode is a sample, and
-its number among the samples of a task is the epoch. What an agent read is a user's message and what
-it wrote an assistant's, both with the agent's name in their metadata.
+its number among the samples of a task is the epoch. An observation becomes a user message and a completion
+an assistant message; the metadata of both have the agent's name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def is_evaluation(folder: str | Path) -> bool:
 
 
 def export_evaluation(folder: str | Path, out: str | Path) -> Path:
-    """Write the log of an evaluation that has ended; the file that was written.
+    """Write the log of an evaluation that has ended, and return its path.
 
     Raises :class:`ConfigError` for an evaluation that was cut off, and if ``out`` exists or does not
     end in .json.

@@ -49,7 +49,7 @@ def is_self_play(settings: Mapping[str, Any], evaluation: Mapping[str, Any]) -> 
 
 
 def summarize_cell(rows: Sequence[Row], env: str, learner: str) -> BenchCell | None:
-    """The cell of an environment and a learner; None if no run has a success of its own."""
+    """The cell of an environment and a learner; None if every run failed or is self-play."""
     runs = [row for row in rows if row["env"] == env and row["learner"] == learner]
     good = [row for row in runs if "error" not in row and not row.get("self_play")]
     if not good:
@@ -73,7 +73,7 @@ def mean_tokens(rows: Sequence[Row], learner: str) -> float | None:
 
 
 def below_budget_notes(rows: Sequence[Row]) -> list[str]:
-    """A sentence for each run that its steps ended before it had sampled its budget of tokens."""
+    """A sentence for each run that reached its number of steps before its token budget."""
     return [
         f"{row['learner']} on {row['env']}, seed {row['seed']}, had its {row['steps']} steps after "
         f"{row['tokens']:,} of {row['token_budget']:,} tokens: raise --steps for a fair comparison"

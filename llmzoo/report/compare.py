@@ -29,13 +29,13 @@ _MAX_NAMED_TASKS = 3  # tasks in an error
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedComparison:
-    """Two evaluations, task by task.
+    """Two evaluations, compared task by task.
 
     ``more`` and ``less``: tasks that the first solved more and less often than the second.
     ``p_value``: of no difference in success, McNemar's exact test for one sample of each task and the
     sign-flip test otherwise (:func:`llmzoo.evaluation.statistics.paired_test_over_seeds`). ``p_holm``: the
-    same, corrected for the number of pairs. ``gain``: the difference of the mean returns, of an
-    agent on average, with its bootstrap interval over tasks.
+    same, corrected for the number of pairs. ``gain``: the difference of the returns, averaged over the agents
+    and tasks, with its bootstrap interval over tasks.
     """
 
     first: str
@@ -123,9 +123,9 @@ def _differing_env_args(evaluations: Mapping[str, Mapping[str, Any]]) -> dict[st
         if arg != "split"
     }
     return {
-        arg: of_all
-        for arg, of_all in values.items()
-        if any(value != next(iter(of_all.values())) for value in of_all.values())
+        arg: by_evaluation
+        for arg, by_evaluation in values.items()
+        if any(value != next(iter(by_evaluation.values())) for value in by_evaluation.values())
     }
 
 
@@ -156,7 +156,7 @@ def compare_pair(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, 
         _by_task(one, mean_returns(one)),
         _by_task(other, mean_returns(other)),
     )
-    # in whole numbers, so that the exact test can count: successes times the other's samples
+    # whole numbers, as the exact test needs: each count of successes times the other's number of samples
     differences = [
         round(
             sum(one_solved[id]) * len(other_solved[id])
@@ -168,7 +168,7 @@ def compare_pair(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, 
     gains = [fmean(one_returns[id]) - fmean(other_returns[id]) for id in one_returns]
     weights = [
         len(one_returns[id]) for id in one_returns
-    ]  # a task that a set repeats counts as often
+    ]  # a task that the set has several times counts several times
     clusters = [[gain] * weight for gain, weight in zip(gains, weights, strict=True)]
     return {
         "tasks": len(one_solved),

@@ -35,17 +35,17 @@ ASSETS = Path(__file__).parent / "assets"
 SCRIPTS = ("data.js", "episode.js", "page.js")  # in this order one script
 SECTIONS = {  # title -> the text below it
     "Success": "Solved tasks: in play, and held-out ones with 95% intervals by distinct tasks.",
-    "League": "The run's checkpoints and copies against each other, as llmzoo eval league has left them: ratings with "
-    "95% intervals, and the points of each row against each column, a draw being half a point.",
-    "Rewards": "Return: what an agent was paid along a line of play. Parts: what an answer was paid at "
-    "its own step, and for what.",
+    "League": "Matches between the run's checkpoints and opponent copies, as last played by llmzoo eval league: ratings "
+    "with 95% intervals, and the points of each row against each column. A draw is half a point.",
+    "Rewards": "Return: the sum of an agent's rewards along one line of play. Parts: the reward components of an "
+    "answer at its own step.",
     "Answers": "",
     "Learning": "Numbers of the updates. The size of a loss says nothing about progress.",
     "Time": "",
 }
 SEEDS_TEXT = "A line is the mean over seeds, its band the 95% interval of Student's t (none of fewer than three seeds)."
 NO_EPISODES_TEXT = "No episodes were recorded in what is shown here. Training records them unless record_every is 0."
-# what a run writes while it goes on
+# files that a run writes while it is running
 WATCHED_FILES = (
     "config.json",
     "metrics.jsonl",
@@ -61,7 +61,7 @@ IDLE_FACTOR = (
 
 @dataclass(slots=True)
 class RunReport:
-    """The page of some runs. Reading again reads only what was added.
+    """The page of some runs. Each :meth:`read` reads only what was added.
 
     ``paths`` are run folders or folders that contain some (:func:`llmzoo.report.runs.find_runs`). They
     are searched again each time, because a running bench adds runs. ``runs``: those last read.

@@ -68,13 +68,13 @@ def effective_settings(run: RunData) -> dict[str, Any]:
     learner_args = {**_learner_defaults(run.config), **run.config.get("learner_args", {})}
     logged = run.train[0].get("learning_rate") if run.train else None
     if learner_args.get("learning_rate", 0) is None and not learner_args.get("warmup"):
-        learner_args["learning_rate"] = logged  # of the first step, so without a factor
+        learner_args["learning_rate"] = logged  # the first step's: unscaled
     limit = _null_meanings(run.config).get("max_new_tokens")
-    answer = run.config.get("max_new_tokens") or limit
+    max_new_tokens = run.config.get("max_new_tokens") or limit
     return {
         **run.config,
         "learner_args": learner_args,
-        **({} if answer is None else {"max_new_tokens": answer}),
+        **({} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}),
     }
 
 

@@ -15,7 +15,7 @@ from llmzoo.report.runs import Row, RunData, is_finite
 from llmzoo.runs.run_folder import PLACEMENT, flatten
 
 MAX_POINTS = 400  # maximum points of a curve; longer curves are averaged over equal stretches
-MIN_SEEDS = 3  # of an interval over runs
+MIN_SEEDS = 3  # fewest runs for an interval over runs
 _IGNORED_SETTINGS = {"seed", *PLACEMENT}  # settings that may differ within a group
 
 # the 97.5% quantile of Student's t distribution for 1 to 30 degrees of freedom
@@ -132,7 +132,8 @@ def evaluation_points(runs: Sequence[RunData]) -> list[EvaluationPoint]:
 def student_t_interval(values: Sequence[float]) -> tuple[float, float, float]:
     """The mean and its 95% interval by Student's t distribution.
 
-    One value or two have no width: that of two is 12.7 standard errors, and says nothing.
+    Fewer than three values give an interval of width 0, since that of two, 12.7 standard errors on each side,
+    says nothing.
     """
     mean = fmean(values)
     if len(values) < MIN_SEEDS:

@@ -45,8 +45,8 @@ def save_curves(folders: Sequence[Path], out: Path) -> list[Path]:
 def plot_by_tokens(groups: Sequence[RunGroup]) -> Figure:
     """Success in play as a line, and on held-out tasks with 95% intervals by distinct tasks.
 
-    Several seeds are drawn as their mean at the mean of their tokens, up to the iteration that all of
-    them reached. Runs that learn from demonstrations have no line: nothing is played.
+    The curve of several seeds is their mean success over their mean tokens, up to the last iteration
+    that all of them reached. Runs that learn from demonstrations have no line: nothing is played.
     """
     with style.figure_style():
         figure, axes = style.make_figure(
@@ -54,24 +54,24 @@ def plot_by_tokens(groups: Sequence[RunGroup]) -> Figure:
         )
         for number, group in enumerate(groups):
             colour = style.series_colour(number)
-            at = {0: 0.0} | mean_tokens_by_step(group.runs)
-            drawn = compute_curve(
+            tokens_at = {0: 0.0} | mean_tokens_by_step(group.runs)
+            curve = compute_curve(
                 group.runs, _played_success, window=smoothing_window(group.runs), points=10**9
             )
             # beyond, seeds would drop out of the mean one by one
-            shared = sum(step <= min(run.steps for run in group.runs) for step in drawn.steps)
+            shared_steps = sum(step <= min(run.steps for run in group.runs) for step in curve.steps)
             axes.plot(
-                [at[int(step)] for step in drawn.steps[:shared]],
-                drawn.mean[:shared],
+                [tokens_at[int(step)] for step in curve.steps[:shared_steps]],
+                curve.mean[:shared_steps],
                 label=group.label,
                 color=colour,
                 linestyle=style.series_dash(number),
                 linewidth=1.8,
             )
-            points = [point for point in evaluation_points(group.runs) if point.step in at]
+            points = [point for point in evaluation_points(group.runs) if point.step in tokens_at]
             style.plot_intervals(
                 axes,
-                [at[point.step] for point in points],
+                [tokens_at[point.step] for point in points],
                 [point.success for point in points],
                 [point.ci95 for point in points],
                 colour=colour,
@@ -85,12 +85,12 @@ def plot_by_tokens(groups: Sequence[RunGroup]) -> Figure:
 
 def mean_tokens_by_step(runs: Sequence[RunData]) -> dict[int, float]:
     """The mean tokens of the runs after each iteration that one of them has done."""
-    found: dict[int, list[float]] = {}
+    totals_by_step: dict[int, list[float]] = {}
     for run in runs:
         totals = accumulate(row.get("tokens", 0) for row in run.train)
         for row, total in zip(run.train, totals, strict=True):
-            found.setdefault(row["step"], []).append(total)
-    return {step: fmean(totals) for step, totals in found.items()}
+            totals_by_step.setdefault(row["step"], []).append(total)
+    return {step: fmean(totals) for step, totals in totals_by_step.items()}
 
 
 def _played_success(row: Row) -> Any:

@@ -56,8 +56,8 @@ class ServedCall:
         """End the call with a status. Raises an exception that the service must not catch."""
         raise Aborted(code, message)
 
-    def over(self) -> None:
-        """Note that the client has its answer or is gone."""
+    def end(self) -> None:
+        """Mark the call as ended: the client has its answer or is gone. Runs the callbacks."""
         with self._lock:
             self._over = True
         for callback in self._callbacks:
@@ -67,7 +67,7 @@ class ServedCall:
 async def run_in_thread(
     work: Callable[[], T], slots: asyncio.Semaphore, on_end: Callable[[], None]
 ) -> T:
-    """Run ``work`` in a thread as soon as one is ``slots``, and return its result.
+    """Run ``work`` in a thread once one of ``slots`` is free, and return its result.
 
     Raises :class:`Aborted` for every exception. If the coroutine is cancelled, its thread keeps
     running and counts as busy until it ends. ``on_end`` is then called in the loop. The threads are
@@ -130,19 +130,21 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):
 
     def __init__(self, token: str | None, *, threads: int, max_calls: int, max_bytes: int):
         self._expected_header = None if token is None else f"Bearer {token}".encode()
-        self._free = asyncio.Semaphore(threads)
+        self._slots = asyncio.Semaphore(threads)
         self._max_calls = max_calls
         self._calls = 0
         self._max_bytes = max_bytes
         self._bytes = 0
-        self._reading = _PendingReads(max_calls)
-        self._checking = _PendingReads(_MAX_HEALTH_CHECKS)
+        self._pending_calls = _PendingReads(max_calls)
+        self._pending_health_checks = _PendingReads(_MAX_HEALTH_CHECKS)
 
     async def intercept_service(
         self, continuation: Callable[[Any], Awaitable[Any]], handler_call_details: Any
     ) -> Any:
         without_token = handler_call_details.method in _METHODS_WITHOUT_TOKEN
-        if not without_token and not self._knows(handler_call_details.invocation_metadata):
+        if not without_token and not self._has_valid_token(
+            handler_call_details.invocation_metadata
+        ):
             return _UNAUTHENTICATED_HANDLER
         handler = await continuation(handler_call_details)
         if handler is None:
@@ -154,14 +156,14 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):
             answer = self._answer_in_thread
 
         async def call(_: Any, context: Any) -> None:
-            reading = self._checking if without_token else self._reading
+            reading = self._pending_health_checks if without_token else self._pending_calls
             try:
                 if not without_token and self._calls >= self._max_calls:
                     raise Aborted(
                         _EXHAUSTED,
                         f"{self._calls} calls are running, the most that this server allows",
                     )
-                message = await reading.message(context)
+                message = await reading.read_message(context)
                 if without_token and len(message) > MAX_HEALTH_CHECK_BYTES:
                     raise Aborted(
                         _EXHAUSTED,
@@ -174,7 +176,7 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):
         # on the wire a single message is a stream of one; as a stream, we decide when to read it
         return grpc.stream_stream_rpc_method_handler(call)
 
-    def _knows(self, metadata: Any) -> bool:
+    def _has_valid_token(self, metadata: Any) -> bool:
         if self._expected_header is None:
             return True
         headers = [
@@ -205,10 +207,10 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):
         loop, call, size = asyncio.get_running_loop(), ServedCall(), len(message)
 
         def work() -> bytes | None:
-            said = method(_parse(handler, message), call)
+            response = method(_parse(handler, message), call)
             if not handler.response_streaming:
-                return bytes(handler.response_serializer(said))
-            for part in said:
+                return bytes(handler.response_serializer(response))
+            for part in response:
                 writing = _write(context, handler.response_serializer(part))
                 asyncio.run_coroutine_threadsafe(writing, loop).result()
             return None
@@ -220,23 +222,23 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):
         self._calls += 1
         self._bytes += size
         try:
-            answer = await run_in_thread(work, self._free, on_end)
+            answer = await run_in_thread(work, self._slots, on_end)
             if answer is not None:
                 await _write(context, answer)
         finally:  # the client has the answer, or is gone
-            call.over()
+            call.end()
 
 
 class _PendingReads:
-    """Calls whose message has not arrived. If there are more than ``most``, the oldest ends."""
+    """Calls whose message has not arrived yet. When there are ``most``, a new one ends the oldest."""
 
     def __init__(self, most: int):
-        self._most = most
+        self._max_pending = most
         self._limits: dict[_TimeLimit, None] = {}
 
-    async def message(self, context: Any) -> bytes:
+    async def read_message(self, context: Any) -> bytes:
         """The message of a call. Raises :class:`Aborted` if it does not arrive."""
-        if len(self._limits) >= self._most:
+        if len(self._limits) >= self._max_pending:
             oldest = next(iter(self._limits))
             del self._limits[oldest]
             oldest.expire(_EXHAUSTED, "too many calls sent no message, and this was the oldest")

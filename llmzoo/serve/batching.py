@@ -1,8 +1,8 @@
-"""Many callers share models: calls that arrive while a model is busy are answered together.
+"""Shares models between many callers: calls that arrive while a model is busy are batched.
 
-One thread asks the models. It takes the call that has waited longest, plus waiting calls with the
+One thread runs the models. It takes the call that has waited longest, plus waiting calls with the
 same settings, up to a number of rows. A call is never split. Every request carries the key of its
-noise, so beside others it gets the same completions up to rounding.
+sampling noise, so batching changes its completions by rounding errors at most.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _GROWTH_PAUSE_S = 0.05  # between two reports of a call's tokens
 
 
 class _RemoteEnvPlaceholder:
-    """The environment of a request that comes from elsewhere: there is none."""
+    """Stands for the environment in a request of a remote client; the server has no environment."""
 
     def __getattr__(self, name: str) -> NoReturn:
         raise ConfigError(
@@ -146,8 +146,8 @@ class _AllClientsGoneError(Exception):
 class Batcher:
     """Answers calls in its own thread.
 
-    ``rows`` and ``characters`` (of observations): limits of calls that are answered together.
-    ``calls``: the number of calls that may wait.
+    ``rows`` and ``characters`` (of observations): the limits of one batch. ``calls``: the maximum
+    number of waiting calls.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class Batcher:
         characters: int = 4_000_000,
         calls: int = 4096,
     ):
-        self._policies, self._most = policies, calls
+        self._policies, self._max_waiting = policies, calls
         self._rows, self._characters = rows, characters
         self._waiting: list[PolicyCall] = []
         self._running: list[PolicyCall] = []  # the calls that the models are answering
@@ -172,14 +172,14 @@ class Batcher:
         with self._changed:
             return len(self._waiting)
 
-    def take(self, call: PolicyCall) -> None:
+    def submit(self, call: PolicyCall) -> None:
         """Queue a call. Raises :class:`ServerBusyError`."""
         with self._changed:
             if self._closed:
-                raise ServerBusyError("the server is about to end")
-            if len(self._waiting) >= self._most:
+                raise ServerBusyError("the server is shutting down")
+            if len(self._waiting) >= self._max_waiting:
                 raise ServerBusyError(
-                    f"{self._most} calls are waiting already, as many as the server allows"
+                    f"{self._max_waiting} calls are waiting, the most that this server allows"
                 )
             self._waiting.append(call)
             self._changed.notify()

@@ -53,13 +53,13 @@ def _is_built_in_tools(value: Any) -> bool:
     return all(isinstance(t, str) and t in BUILT_IN for t in value)
 
 
-# texts by the name of their argument, in any environment
+# which texts a client may give for an argument of this name, in any environment
 _TEXT_RULES: Mapping[str, _Rule] = {
     "split": _one_of("train", "test", "all"),
     "source": _one_of("auto", "hub", "sample"),
     "render_mode": _one_of(None, "ansi"),
 }
-# those of this suite's environments
+# the same for an argument of a single environment, which takes precedence
 _TEXT_RULES_BY_ENV: Mapping[tuple[str, str], _Rule] = {
     ("airline_v0", "source"): _one_of("generator"),
     ("calendar_v0", "source"): _one_of("generator", "auto", "hub", "sample"),
@@ -79,8 +79,8 @@ class Catalogue:
 
     ``fixed``: arguments that the operator sets, for every environment that has them; clients may
     not set them. ``allowed``: names of arguments that clients may set to any value, whatever the
-    server does with it; ``options.NAME`` for an option of ``reset``. ``most_s``: the largest
-    argument in seconds.
+    server does with it; ``options.NAME`` for an option of ``reset``. ``max_seconds``: the
+    largest value of an argument in seconds.
 
     Raises :class:`UnknownNameError` for an unknown id, and :class:`ConfigError` for arguments that
     no environment has.
@@ -101,7 +101,7 @@ class Catalogue:
         self.specs: dict[str, EnvSpec] = {id: registry.spec(id) for id in named}
         self._fixed = dict(fixed or {})
         self._allowed = frozenset(allowed)
-        self._most = {
+        self._max_by_argument = {
             **dict.fromkeys(_AGENT_COUNT_ARGUMENTS, MAX_AGENTS),
             **dict.fromkeys(_SECONDS_ARGUMENTS, max_seconds),
         }
@@ -117,7 +117,7 @@ class Catalogue:
         """
         if id not in self.specs:
             raise UnknownNameError("environment on this server", id, self.specs)
-        hints = self._hints_of(id)
+        hints = self._argument_hints(id)
         for name, value in arguments.items():
             self._check(id, name, value, hints)
         fixed = {n: v for n, v in self._fixed.items() if hints is None or n in hints}
@@ -161,7 +161,7 @@ class Catalogue:
             return
         rule = _TEXT_RULES_BY_ENV.get((id, name)) or _TEXT_RULES.get(name)
         hint = Any if hints is None else hints[name]
-        most = self._most.get(name, MAX_NUMBER)
+        most = self._max_by_argument.get(name, MAX_NUMBER)
         if not (_is_harmless(value, hint, most) if rule is None else rule(value)):
             raise ConfigError(
                 f"argument {name!r} of {id} cannot be {_describe_value(value)} for a client, who may set booleans, "
@@ -172,7 +172,7 @@ class Catalogue:
     def _check_names(self) -> None:
         known: set[str] = set()
         for id in self.specs:
-            hints = self._hints_of(id)
+            hints = self._argument_hints(id)
             if hints is None:
                 return
             known |= set(hints)
@@ -180,7 +180,7 @@ class Catalogue:
             if name not in known and not name.startswith(_OPTIONS):
                 raise UnknownNameError("argument of the hosted environments", name, known)
 
-    def _hints_of(self, id: str) -> dict[str, Any] | None:
+    def _argument_hints(self, id: str) -> dict[str, Any] | None:
         if id not in self._hints:
             self._hints[id] = registry.argument_types(self.specs[id])
         return self._hints[id]

@@ -72,7 +72,7 @@ class EndpointLimits:
 class CompletionService:
     """Answers requests for ``models``. Requests that come while a model is busy are answered together.
 
-    A request with a seed gets the same completions whatever else is asked, up to rounding.
+    A request with a seed gets the same completions whatever else the server is asked, up to rounding.
     """
 
     def __init__(self, models: Mapping[str, ServedModel], limits: EndpointLimits | None = None):
@@ -80,7 +80,7 @@ class CompletionService:
         self.limits = limits or EndpointLimits()
         router = AgentRouter({name: model.policy for name, model in models.items()})
         self.batcher = Batcher(router, calls=self.limits.max_requests)
-        self._open = 0  # requests that have come and are not answered; the event loop counts them
+        self._open = 0  # requests that are not answered yet; only the event loop changes it
 
     def routes(self) -> list[Route]:
         return [
@@ -109,22 +109,22 @@ class CompletionService:
             with ExitStack() as open_request:
                 open_request.enter_context(self._admit())
                 body = await read_object(request, self.limits.max_body_bytes)
-                asked = parse(body, self.models, self.limits.max_choices)
+                completion_request = parse(body, self.models, self.limits.max_choices)
                 deadline = time.monotonic() + self.limits.timeout_s
-                call = await while_connected(request, self._begin(asked))
+                call = await while_connected(request, self._enqueue(completion_request))
                 open_request.callback(self.batcher.cancel, call)
-                if asked.stream:
-                    # what is refused at once gets its status
-                    await while_connected(request, self._grow(call, deadline))
+                if completion_request.stream:
+                    # a request that fails at once gets an error status, not a stream
+                    await while_connected(request, self._wait_for_growth(call, deadline))
                     if call.has_ended:
-                        await self._groups(asked, call)
-                    chunks = self._chunks(asked, call, request, deadline)
+                        await self._finished_groups(completion_request, call)
+                    chunks = self._chunks(completion_request, call, request, deadline)
                     left = max(0.0, deadline - time.monotonic()) + READ_S
                     return EventStream(chunks, open_request.pop_all().close, left)
                 while not call.has_ended:
-                    await while_connected(request, self._grow(call, deadline))
-                groups = await self._groups(asked, call)
-                return JSONResponse(await asyncio.to_thread(make_reply, asked, groups))
+                    await while_connected(request, self._wait_for_growth(call, deadline))
+                groups = await self._finished_groups(completion_request, call)
+                return JSONResponse(await asyncio.to_thread(make_reply, completion_request, groups))
 
         return handle_errors(answer)
 
@@ -134,7 +134,7 @@ class CompletionService:
         if self._open >= self.limits.max_requests:
             raise RequestError(
                 429,
-                f"{self._open} requests are open, as many as may be: send fewer at once, or try "
+                f"{self._open} requests are open, the most that this server allows: send fewer at once, or try "
                 "again later",
                 code="rate_limit_exceeded",
                 retry_after=1,
@@ -145,27 +145,27 @@ class CompletionService:
         finally:
             self._open -= 1
 
-    async def _begin(self, asked: CompletionRequest) -> PolicyCall:
+    async def _enqueue(self, completion_request: CompletionRequest) -> PolicyCall:
         """Queue a request. Whoever cancels the call frees the model."""
-        await asyncio.to_thread(_check_length, asked)
-        seed = secrets.randbits(63) if asked.seed is None else asked.seed
+        await asyncio.to_thread(_check_length, completion_request)
+        seed = secrets.randbits(63) if completion_request.seed is None else completion_request.seed
         requests = [
             PolicyRequest(
-                agent=asked.model.name,
+                agent=completion_request.model.name,
                 observation=prompt,
                 env=REMOTE_ENV_PLACEHOLDER,
                 key=seed if number == 0 else noise_key(seed, "prompt", number),
             )
-            for number, prompt in enumerate(asked.prompts)
+            for number, prompt in enumerate(completion_request.prompts)
         ]
-        call = PolicyCall(requests, asked.settings, watched=asked.stream)
+        call = PolicyCall(requests, completion_request.settings, watched=completion_request.stream)
         try:
-            self.batcher.take(call)
+            self.batcher.submit(call)
         except ServerBusyError as error:
             raise _unavailable(error) from error
         return call
 
-    async def _grow(self, call: PolicyCall, deadline: float) -> None:
+    async def _wait_for_growth(self, call: PolicyCall, deadline: float) -> None:
         """Wait for more tokens, or the end. Raises :class:`RequestError` at the deadline."""
         left = deadline - time.monotonic()
         await call.wait_for_growth(max(0.0, left))
@@ -177,27 +177,35 @@ class CompletionService:
                 code="request_timeout",
             )
 
-    async def _groups(self, asked: CompletionRequest, call: PolicyCall) -> list[list[Completion]]:
-        """The completions of each prompt of a call that has ended."""
+    async def _finished_groups(
+        self, completion_request: CompletionRequest, call: PolicyCall
+    ) -> list[list[Completion]]:
+        """The completions of each prompt, once the call has ended. Raises :class:`RequestError`."""
         try:
             return await call.groups()
         except ServerBusyError as error:
             raise _unavailable(error) from error
         except Exception as error:
-            raise RequestError(500, f"{asked.model.name} failed: {error!r:.500}") from error
+            raise RequestError(
+                500, f"{completion_request.model.name} failed: {error!r:.500}"
+            ) from error
 
     async def _chunks(
-        self, asked: CompletionRequest, call: PolicyCall, request: Request, deadline: float
+        self,
+        completion_request: CompletionRequest,
+        call: PolicyCall,
+        request: Request,
+        deadline: float,
     ) -> AsyncIterator[dict[str, Any]]:
         """A reply in chunks. An error after the first one is the last chunk."""
-        stream = ReplyStream(asked)
+        stream = ReplyStream(completion_request)
         try:
             while not call.has_ended:
                 grown = {**call.growing}
                 for chunk in await asyncio.to_thread(lambda rows=grown: [*stream.grow(rows)]):
                     yield chunk
-                await while_connected(request, self._grow(call, deadline))
-            groups = await self._groups(asked, call)
+                await while_connected(request, self._wait_for_growth(call, deadline))
+            groups = await self._finished_groups(completion_request, call)
             for chunk in await asyncio.to_thread(lambda: [*stream.finish(groups)]):
                 yield chunk
         except RequestError as error:
@@ -208,10 +216,13 @@ def _unavailable(error: ServerBusyError) -> RequestError:
     return RequestError(503, str(error), code="unavailable", retry_after=1)
 
 
-def _check_length(asked: CompletionRequest) -> None:
+def _check_length(completion_request: CompletionRequest) -> None:
     """Raise :class:`RequestError` for a prompt that the model cannot read."""
-    model, room = asked.model, asked.model.context - asked.max_new_tokens
-    for prompt in asked.prompts:
+    model, room = (
+        completion_request.model,
+        completion_request.model.context - completion_request.max_new_tokens,
+    )
+    for prompt in completion_request.prompts:
         try:
             tokens = model.count_tokens(prompt)
         except _TEMPLATE_ERRORS as error:
@@ -221,7 +232,7 @@ def _check_length(asked: CompletionRequest) -> None:
         if not 0 < tokens <= room:
             raise RequestError(
                 400,
-                f"a prompt of {tokens} tokens and max_tokens={asked.max_new_tokens} do not fit the "
+                f"a prompt of {tokens} tokens and max_tokens={completion_request.max_new_tokens} do not fit the "
                 f"context length of {model.name}, {model.context} tokens: a prompt has 1 to {room} "
                 "tokens here, so shorten it or lower max_tokens",
                 code="context_length_exceeded",

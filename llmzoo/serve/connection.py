@@ -1,7 +1,7 @@
-"""The connection to one server, which sends requests together, once somebody reads a result.
+"""The connection to one server. It queues requests, and sends them in one call when a result is read.
 
-Resets, forks and steps make no call of their own. They are added to a pending batch, for all
-environments of the server, and sent in one call as soon as somebody reads what came of one of them.
+Resets, forks and steps make no call of their own. They are added to a pending batch that all
+environments of the server share. The batch is sent as soon as the result of one of them is read.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class PendingBatch:
         self.done = threading.Event()
 
     def finish(self) -> None:
-        """Let go of everything but ``envs``."""
+        """Free everything but ``envs``, and wake the threads that wait for the batch."""
         self.message = pb.Batch()
         self.callbacks = []
         self.done.set()
@@ -127,7 +127,7 @@ class Connection(RemoteHost):
             batch.done.wait()
             return
         try:
-            for callback, result in zip(batch.callbacks, self._results(batch), strict=True):
+            for callback, result in zip(batch.callbacks, self._send_items(batch), strict=True):
                 callback(result)
         finally:
             batch.finish()
@@ -150,7 +150,7 @@ class Connection(RemoteHost):
         """Have a session closed by the next call. The garbage collector calls this, at any time."""
         self._to_close.append(session)
 
-    def leave(self) -> None:
+    def close_sessions(self) -> None:
         """Close all sessions, if the server can still be reached."""
         message = pb.Batch(close=list(self._open))
         self._open.clear()
@@ -159,8 +159,8 @@ class Connection(RemoteHost):
             with contextlib.suppress(grpc.RpcError, ValueError):
                 self._stub.StepBatch(message, timeout=_CLOSE_TIMEOUT_S)
 
-    def _results(self, batch: PendingBatch) -> list[Result]:
-        """Make the call, or several if the server would not take the message whole."""
+    def _send_items(self, batch: PendingBatch) -> list[Result]:
+        """Send the batch, in several calls if it exceeds the server's limits."""
         for _ in range(len(self._to_close)):
             session = self._to_close.popleft()
             self._open.discard(session)
@@ -169,11 +169,11 @@ class Connection(RemoteHost):
 
     def _call_in_parts(self, message: pb.Batch) -> list[Result]:
         results: list[Result] = []
-        for part in self._parts(message):
+        for part in self._split_message(message):
             try:
                 results += self._call(part)
             except grpc.RpcError as rpc_error:
-                # an invalid call was not begun: the server may have restarted with other limits
+                # the server has not begun an invalid call; it may have restarted with other limits
                 invalid = rpc_error.code() is grpc.StatusCode.INVALID_ARGUMENT
                 if invalid and self._have_limits_changed():
                     results += self._call_in_parts(part)
@@ -190,7 +190,7 @@ class Connection(RemoteHost):
             return bool(self._fetch_list().limits != known)
         return False
 
-    def _parts(self, message: pb.Batch) -> Iterator[pb.Batch]:
+    def _split_message(self, message: pb.Batch) -> Iterator[pb.Batch]:
         limits = self.limits
         room = int(0.95 * limits.message_bytes)
         if len(message.items) <= limits.batch_items and message.ByteSize() <= room:
@@ -210,7 +210,7 @@ class Connection(RemoteHost):
     def _call(self, message: pb.Batch) -> Sequence[pb.Outcome]:
         limits = self.limits
         self.calls += 1
-        # the server keeps the limits of each step; this timeout is for a server that does not
+        # the server enforces the limit of each step; this timeout is for a server that does not
         rounds = math.ceil(len(message.items) / limits.workers)
         timeout = _SLACK_S + limits.make_s + limits.step_s * rounds
         outcomes: Sequence[pb.Outcome] = self._stub.StepBatch(message, timeout=timeout).outcomes
@@ -224,12 +224,12 @@ class Connection(RemoteHost):
         reply: pb.ListReply = call_server(
             self._channel, self._stub.ListEnvironments, pb.ListRequest(), self.address, _SLACK_S
         )
-        _check(reply.limits)
+        _check_limits(reply.limits)
         self._listed = reply
         return reply
 
 
-def _check(limits: pb.Limits) -> None:
+def _check_limits(limits: pb.Limits) -> None:
     """Raise :class:`RemoteError` for limits that no client can keep."""
     validation.check_number(
         limits.message_bytes, 2**16, GREATEST_MESSAGE_BYTES, "the bytes of a message"
@@ -252,5 +252,5 @@ def connection_to(address: Address) -> Connection:
     with _lock:
         if channel not in _connections:
             connection = _connections[channel] = Connection(address, channel)
-            atexit.register(connection.leave)
+            atexit.register(connection.close_sessions)
         return _connections[channel]

@@ -127,19 +127,19 @@ class EnvironmentsService(pb_grpc.EnvironmentsServicer):
         return description
 
     def Reset(self, request: pb.Item, context: Any) -> pb.Outcome:
-        return self._one("reset", request, context)
+        return self._run_single("reset", request, context)
 
     def Step(self, request: pb.Item, context: Any) -> pb.Outcome:
-        return self._one("step", request, context)
+        return self._run_single("step", request, context)
 
     def Fork(self, request: pb.Item, context: Any) -> pb.Outcome:
-        return self._one("fork", request, context)
+        return self._run_single("fork", request, context)
 
     def Observe(self, request: pb.Item, context: Any) -> pb.Outcome:
-        return self._one("look", request, context)
+        return self._run_single("look", request, context)
 
     def Close(self, request: pb.Item, context: Any) -> pb.Outcome:
-        return self._one("close", request, context)
+        return self._run_single("close", request, context)
 
     def StepBatch(self, request: pb.Batch, context: Any) -> pb.BatchReply:
         items = list(request.items)
@@ -155,7 +155,7 @@ class EnvironmentsService(pb_grpc.EnvironmentsServicer):
             reply = pb.BatchReply(outcomes=self._fit_outcomes(reply.outcomes))
         return reply
 
-    def _one(self, what: str, item: pb.Item, context: Any) -> pb.Outcome:
+    def _run_single(self, what: str, item: pb.Item, context: Any) -> pb.Outcome:
         if item.WhichOneof("what") != what:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"this call takes an item with {what}")
         (outcome,) = self._fit_outcomes(self._run([item], context).outcomes)
@@ -179,12 +179,12 @@ class EnvironmentsService(pb_grpc.EnvironmentsServicer):
         step_s, make_s = self.config.step_s, self.config.make_s
         reply = pb.BatchReply()
         outcomes = [reply.outcomes.add() for _ in items]
-        do_one = self._operations.run_item
+        run_item = self._operations.run_item
 
-        def do(number: int) -> pb.Outcome:
+        def run_one(number: int) -> pb.Outcome:
             what, id = kinds[number]
             outcome = outcomes[number]
-            do_one(items[number], what, id, outcome, last_with_view.get(id) == number)
+            run_item(items[number], what, id, outcome, last_with_view.get(id) == number)
             return outcome
 
         def limit_s(number: int) -> float:
@@ -196,19 +196,19 @@ class EnvironmentsService(pb_grpc.EnvironmentsServicer):
             return failure_outcome(grpc.StatusCode.DEADLINE_EXCEEDED, message, lost=True)
 
         done: list[pb.Outcome] = []
-        for in_parallel, numbers in self._parts(items, kinds):
+        for in_parallel, numbers in self._group_items(items, kinds):
             if not context.is_active():  # the client is gone
                 break
             threads = self.config.workers if in_parallel else 1
-            done += self._run_with_timeouts(numbers, do, limit_s, on_timeout, threads)
+            done += self._run_with_timeouts(numbers, run_one, limit_s, on_timeout, threads)
         if all(map(operator.is_, done, outcomes)):
             return reply
         return pb.BatchReply(outcomes=done)  # abandoned steps may still write to the other reply
 
-    def _parts(
+    def _group_items(
         self, items: Sequence[pb.Item], kinds: Sequence[tuple[str | None, bytes]]
     ) -> list[tuple[bool, Sequence[int]]]:
-        """The numbers of items in order, in parts: (whether they may run in parallel, numbers)."""
+        """The numbers of the items in order, as groups: (whether they may run in parallel, numbers)."""
         slow = {id for _, id in kinds if self.sessions.is_slow(id)}
         if not slow:
             return [(False, range(len(items)))]
@@ -226,8 +226,8 @@ class EnvironmentsService(pb_grpc.EnvironmentsServicer):
         return list(parts)
 
     def _fit_outcomes(self, outcomes: Iterable[pb.Outcome]) -> list[pb.Outcome]:
-        """Outcomes that fit one message. Those that do not are reduced to what cannot be asked
-        again."""
+        """Outcomes that fit one message. For those that do not, only what cannot be
+        requested again is kept."""
         room = self._room
         fitting = []
         for outcome in outcomes:
@@ -261,7 +261,7 @@ class EnvironmentsService(pb_grpc.EnvironmentsServicer):
         if size > self._room:
             return failure_outcome(
                 grpc.StatusCode.RESOURCE_EXHAUSTED,
-                f"what comes of this takes {size:,} bytes, and a message has "
+                f"the result of this takes {size:,} bytes, and a message has at most "
                 f"{self.config.message_bytes:,}: start the server with a higher --max_message_bytes",
             )
         kept = pb.Outcome(view_left_out=True, paid=outcome.paid)

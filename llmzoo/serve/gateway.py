@@ -25,7 +25,7 @@ from llmzoo.serve.batching import Batcher
 from llmzoo.serve.recorded_episode import GatewaySettings, RecordedEpisode
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_IDLE_CHECK_S = 1.0  # between looks for episodes that are idle, at most
+_IDLE_CHECK_S = 1.0  # longest time between two checks for idle episodes
 
 
 class PolicyGateway:
@@ -33,8 +33,8 @@ class PolicyGateway:
 
     One thread asks the policies. Calls that come while it computes are answered together.
 
-    ``token``: None for none. ``greedy``: take the most likely answers. ``success``: the least team
-    reward of an episode that counts as a success where its program does not say. ``idle_s``: seconds
+    ``token``: None for none. ``greedy``: take the most likely answers. ``success``: the team
+    reward from which an episode is a success, if its program does not say whether it is. ``idle_s``: seconds
     without a call after which an episode is closed without a reward. ``max_episodes``: the number that
     may be open.
     """
@@ -54,13 +54,15 @@ class PolicyGateway:
         self._batcher = Batcher(AgentRouter(agent_policies))
         self._shared = GatewaySettings(self._batcher, tuple(agent_policies), greedy, success)
         self._folder = folder
-        self._idle_s, self._most = idle_s, max_episodes
+        self._idle_s, self._max_episodes = idle_s, max_episodes
         self._lock = threading.Lock()
         self._open: dict[str, tuple[RecordedEpisode, Client]] = {}
         self._ended = set(folder.ids)
         self._next = folder.next_task
         self._closing = threading.Event()
-        self._idle_thread = threading.Thread(target=self._look, name="llmzoo idle", daemon=True)
+        self._idle_thread = threading.Thread(
+            target=self._close_idle_episodes, name="llmzoo idle", daemon=True
+        )
         self._idle_thread.start()
 
     def client(self, id: str) -> Client:
@@ -76,9 +78,12 @@ class PolicyGateway:
                 raise ProgramClosed(f"episode {id!r} has ended")
             if id not in self._open:
                 if self._closing.is_set():
-                    raise RequestError(503, "the server is about to end")
-                if len(self._open) >= self._most:
-                    raise RequestError(429, f"{self._most} episodes are open, as many as may be")
+                    raise RequestError(503, "the server is shutting down")
+                if len(self._open) >= self._max_episodes:
+                    raise RequestError(
+                        429,
+                        f"{self._max_episodes} episodes are open, the most that this server allows",
+                    )
                 episode = RecordedEpisode(id, self._shared)
                 self._open[id] = episode, Client(episode)
             return self._open[id][1]
@@ -114,7 +119,7 @@ class PolicyGateway:
         with self._lock:
             return [episode for episode, _ in self._open.values()]
 
-    def _look(self) -> None:
+    def _close_idle_episodes(self) -> None:
         while not self._closing.wait(min(_IDLE_CHECK_S, self._idle_s / 4)):
             for episode in self._episodes():
                 if episode.idle_s() >= self._idle_s:
@@ -125,20 +130,20 @@ class PolicyGateway:
             self._end(episode, None)
         except ProgramClosed:  # its reward has come meanwhile
             return
-        except OSError as error:  # it is tried again at the next look
+        except OSError as error:  # the next check tries again
             print(
                 f"llmzoo: episode {episode.id} cannot be written: {error.strerror}",
                 file=sys.stderr,
             )
 
     def _end(self, episode: RecordedEpisode, result: Any) -> None:
-        was_stored = episode.end(result, lambda record: self._keep(episode.id, record))
+        was_stored = episode.end(result, lambda record: self._store_record(episode.id, record))
         with self._lock:
             if was_stored:  # an episode without an answer may begin again
                 self._ended.add(episode.id)
             self._open.pop(episode.id, None)
 
-    def _keep(self, id: str, record: Episode) -> None:
+    def _store_record(self, id: str, record: Episode) -> None:
         with self._lock:
             number, self._next = self._next, self._next + 1
         self._folder.add((number, 0), record, id)

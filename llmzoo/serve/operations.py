@@ -79,7 +79,8 @@ class Operations:
                 self._look(session, item.look, outcome.sight)
             else:
                 raise RequestRefusedError(
-                    grpc.StatusCode.INVALID_ARGUMENT, "an item that asks for nothing"
+                    grpc.StatusCode.INVALID_ARGUMENT,
+                    "an item needs one of reset, step, fork, look and close",
                 )
             if with_view:
                 views.write_view(session.env, session.numbers, outcome.view)

@@ -79,7 +79,7 @@ class RecordedEpisode:
         policy is busy or fails.
         """
         observation = call.observation()
-        policy_call = self._begin(call.agent, observation, count)
+        policy_call = self._submit_call(call.agent, observation, count)
         try:
             groups = await policy_call.groups()
         except asyncio.CancelledError:
@@ -151,7 +151,7 @@ class RecordedEpisode:
             self._shared.batcher.cancel(call)
         return bool(self._decisions)
 
-    def _begin(self, agent: str, observation: Conversation, count: int) -> PolicyCall:
+    def _submit_call(self, agent: str, observation: Conversation, count: int) -> PolicyCall:
         with self._lock:
             if self._ended.is_set():
                 raise self._closed_error()
@@ -171,7 +171,7 @@ class RecordedEpisode:
             policy_call = PolicyCall(requests, settings)
             self._running.add(policy_call)
         try:
-            self._shared.batcher.take(policy_call)
+            self._shared.batcher.submit(policy_call)
         except ServerBusyError as error:
             with self._lock:
                 self._running.discard(policy_call)

@@ -32,10 +32,10 @@ from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.sessions import ID_BYTES
 from llmzoo.serve.validation import RemoteError
 
-Key = tuple[str, str]  # what is read beyond a view, and of which agent ("" if of none)
+Key = tuple[str, str]  # what is read beyond a view, and for which agent ("" for none)
 
-_HUMAN_VIEWS = frozenset({"render", "board"})  # read for one environment at a time
-_ATTEMPTS = 3  # to get an answer that has room in its message
+_HUMAN_VIEWS = frozenset({"render", "board"})  # for a person, so never prefetched
+_ATTEMPTS = 3  # to get an answer that fits into the reply
 
 
 def spec(address: str) -> EnvSpec:
@@ -107,7 +107,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         spec_message: pb.Spec,
         description: Description,
     ):
-        self._session: bytes | None = None  # None: no episode is open
+        self._session: bytes | None = None  # None: no session is open
         self._connection = connection
         # TextEnv's bookkeeping is not kept here; the server's environment does it
         self.metadata = description.metadata
@@ -118,21 +118,23 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         self.address = address
         self._spaces = Spaces(description)
         self._numbers = {name: number for number, name in enumerate(self.possible_agents)}
-        self._asked = spec_message
-        self._now: views.EnvView | None = None  # the present state, if known
+        self._spec_message = spec_message
+        self._view: views.EnvView | None = None  # the present state, if known
         self._sight_cache: dict[Key, Any] = {}  # what else is known of the present state
         self._batch: PendingBatch | None = None  # of the session's last item
-        self._batch_has_view = False  # whether that batch tells the present state
+        self._batch_has_view = False  # whether the reply to that batch has the present state
         self._outcome = pb.Outcome()  # of the last item
         self._error: Exception | None = None  # for the next read; stays if the episode is lost
-        self._companions: list[weakref.ref[RemoteEnv]] = []  # told in the same call
+        self._companions: list[
+            weakref.ref[RemoteEnv]
+        ] = []  # the environments whose states came with the same reply
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start an episode with the next call; see :meth:`llmzoo.envs.base.TextEnv.reset`."""
         reset = pb.Reset()
-        # a seed says everything, so the server may open another session if this one is lost
+        # with a seed the server can open another session if this one is lost
         if self._session is None or seed is not None:
-            reset.spec.CopyFrom(self._asked)
+            reset.spec.CopyFrom(self._spec_message)
         if seed is not None:
             protobuf_values.write(seed, reset.seed)
         if options is not None:
@@ -262,14 +264,14 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         """Add an item for this session to the pending batch."""
         item.session = self._require_session()
         if not item.HasField("look"):
-            self._now = None
+            self._view = None
             self._sight_cache = {}
-        batch = self._connection.add(item, self._take, after=self._batch)
+        batch = self._connection.add(item, self._on_result, after=self._batch)
         batch.envs.append(weakref.ref(self))
         self._batch, self._batch_has_view = batch, True
         return batch
 
-    def _take(self, result: Result) -> None:
+    def _on_result(self, result: Result) -> None:
         """Take the result of an item of :meth:`_add`."""
         assert self._batch is not None
         if isinstance(result, LlmzooError):
@@ -285,7 +287,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         elif result.HasField("view"):
             try:
                 with validation.translate_parse_errors("a view"):
-                    self._now = views.read_view(result.view, self.possible_agents)
+                    self._view = views.read_view(result.view, self.possible_agents)
             except RemoteError as error:
                 self._record_error(error, lost=True)
             else:
@@ -296,39 +298,39 @@ class RemoteEnv(TextEnv, RemotelyHosted):
     def _on_fork_result(self, parent: RemoteEnv, result: Result) -> None:
         """Take the result of the item that forked this environment from ``parent``."""
         if isinstance(result, LlmzooError) or result.HasField("status"):
-            self._take(result)
+            self._on_result(result)
 
     def _current_state(self) -> views.EnvView:
         """The present state. Asks for it if it is not known."""
-        if self._now is None and self._batch_has_view:
+        if self._view is None and self._batch_has_view:
             assert self._batch is not None
             self._connection.send(self._batch)
         self._raise_pending()
-        if self._now is None:
+        if self._view is None:
             self._look(pb.Look(view=True), RemoteEnv._request_omitted_view)
-        if self._now is None:
+        if self._view is None:
             raise validation.invalid_reply_error("sent no view")
-        return self._now
+        return self._view
 
     def _read_remote(self, what: str, agent: str = "") -> Any:
-        """What is not part of a view. The environments of the last call are likely to be asked the
-        same next, so the same call looks at them too."""
+        """Read what is not part of a view. The other environments of the last call are likely to be
+        asked the same next, so the same call reads it from them too."""
         key = (what, agent)
         self._current_state()
         if key not in self._sight_cache:
-            ahead = partial(RemoteEnv._prefetch, key=key)
-            sight = self._look(_make_look(key, self._numbers), ahead)
+            prefetch = partial(RemoteEnv._prefetch, key=key)
+            sight = self._look(_make_look(key, self._numbers), prefetch)
             with validation.translate_parse_errors("a sight"):
                 self._sight_cache[key] = _read_sight(sight, key)
         return self._sight_cache[key]
 
-    def _look(self, look: pb.Look, ahead: Callable[[RemoteEnv], None]) -> pb.Sight:
-        """Make a call that looks here, and at what ``ahead`` adds for each companion."""
+    def _look(self, look: pb.Look, prefetch: Callable[[RemoteEnv], None]) -> pb.Sight:
+        """Make a call with this look, and with those that ``prefetch`` adds for each companion."""
         for _ in range(_ATTEMPTS):
             batch = self._add(pb.Item(look=look))
             for env in {env for env in (ref() for ref in self._companions) if env is not None}:
                 if env is not self:
-                    ahead(env)
+                    prefetch(env)
             self._connection.send(batch)
             self._raise_pending()
             if not self._outcome.view_left_out:
@@ -340,15 +342,15 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         is_pending = self._batch is not None and not self._batch.done.is_set()
         if (
             self._outcome.view_left_out
-            and self._now is None
+            and self._view is None
             and self._error is None
             and not is_pending
         ):
             self._add(pb.Item(look=pb.Look(view=True)))
 
     def _prefetch(self, key: Key) -> None:
-        """Add a look that may be of use. Another thread may be using this environment."""
-        seen, session, sights = self._now, self._session, self._sight_cache
+        """Add a look whose result may be needed next. Another thread may be using this environment."""
+        seen, session, sights = self._view, self._session, self._sight_cache
         what, agent = key
         if seen is None or session is None or key in sights or what in _HUMAN_VIEWS:
             return
@@ -358,13 +360,13 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         self._connection.add(item, partial(_store_sight, sights, key), after=None)
 
     def _is_to_act(self, agent: str, seen: views.EnvView) -> bool:
-        """Whether an agent may be asked for an answer at this state."""
+        """Whether it is the agent's turn in this state."""
         if seen.terminations.get(agent, True) or seen.truncations.get(agent, True):
             return False
         return agent == seen.selection or bool(self.metadata.get("is_parallelizable", False))
 
     def _record_error(self, error: Exception, *, lost: bool) -> None:
-        self._now = None
+        self._view = None
         if self._error is None:
             self._error = error
         if lost and self._session is not None:
@@ -382,9 +384,10 @@ class RemoteEnv(TextEnv, RemotelyHosted):
 
 
 def _store_sight(sights: dict[Key, Any], key: Key, result: Result) -> None:
-    """Take the result of a look ahead. If it failed, whoever needs it asks again.
+    """Store the result of a prefetched look. If it failed, whoever needs it asks again.
 
-    ``sights`` are those of the state that was looked at; an environment that has gone on has others.
+    ``sights``: the cache of the state that was looked at. An environment that has been stepped since has
+    a new cache.
     """
     if isinstance(result, pb.Outcome) and result.HasField("sight"):
         with contextlib.suppress(LookupError, ValueError):

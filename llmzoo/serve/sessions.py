@@ -60,7 +60,7 @@ class EnvSessions:
     """All open sessions. A thread closes those that are unused for ``idle_s`` seconds."""
 
     def __init__(self, *, max_sessions: int, idle_s: float):
-        self._most = max_sessions
+        self._max_sessions = max_sessions
         self._idle_s = idle_s
         self._open: dict[bytes, EnvSession] = {}
         self._lock = threading.Lock()
@@ -115,10 +115,10 @@ class EnvSessions:
             raise RequestRefusedError(
                 grpc.StatusCode.ALREADY_EXISTS, "there is a session of this name"
             )
-        if len(self._open) >= self._most:
+        if len(self._open) >= self._max_sessions:
             raise RequestRefusedError(
                 grpc.StatusCode.RESOURCE_EXHAUSTED,
-                f"{self._most} sessions are open: close some, or start the server with a higher "
+                f"{self._max_sessions} sessions are open: close some, or start the server with a higher "
                 "--max_sessions",
                 lost=True,
             )

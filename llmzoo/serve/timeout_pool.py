@@ -25,7 +25,8 @@ class TooManyAbandonedError(Exception):
 
 
 class TimeoutPool:
-    """Runs jobs in threads. ``max_lost``: abandoned jobs that may still be running."""
+    """Runs jobs in threads. ``max_abandoned``: the number of abandoned jobs still running at
+    which no more jobs are started."""
 
     def __init__(self, max_abandoned: int = 32):
         self._max_abandoned = max_abandoned
@@ -57,7 +58,7 @@ class TimeoutPool:
                 raise TooManyAbandonedError(
                     f"{self._abandoned} earlier steps took too long and are still running"
                 )
-        return _PoolRun(self, deque(jobs), work, limit_s, on_timeout).finish(threads)
+        return _PoolRun(self, deque(jobs), work, limit_s, on_timeout).run(threads)
 
     def add_abandoned(self, count: int) -> None:
         with self._lock:
@@ -65,19 +66,19 @@ class TimeoutPool:
 
 
 class _PoolThread:
-    """A thread's job and deadline: ``at``, one tuple, so that both are read at once."""
+    """A thread's deadline and job, in one tuple, so that both are read at once."""
 
-    __slots__ = ("at",)
+    __slots__ = ("deadline_and_job",)
 
     def __init__(self) -> None:
-        self.at: tuple[float, Any] = (math.inf, None)  # no job yet
+        self.deadline_and_job: tuple[float, Any] = (math.inf, None)  # no job yet
 
 
 class _PoolRun(Generic[Job, Result]):
     """One call of :meth:`TimeoutPool.run`.
 
-    ``dict.setdefault`` is atomic, so each job keeps its first result: its own, or that of
-    abandoning it. A lock per job would cost more than many jobs.
+    ``dict.setdefault`` is atomic, so a job that ends just as it is abandoned has one result: the
+    one that was stored first. A lock per job would take longer than many jobs do.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class _PoolRun(Generic[Job, Result]):
         limit_s: Callable[[Job], float],
         on_timeout: Callable[[Job], Result],
     ):
-        self._all = pool
+        self._pool = pool
         self._jobs = jobs
         self._work = work
         self._limit_s = limit_s
@@ -97,16 +98,16 @@ class _PoolRun(Generic[Job, Result]):
         self._busy: set[_PoolThread] = set()
         self._changed = threading.Condition()
 
-    def finish(self, threads: int) -> dict[Job, Result]:
+    def run(self, threads: int) -> dict[Job, Result]:
         for _ in range(min(threads, len(self._jobs))):
             self._start_thread()
         with self._changed:
             while self._busy:
-                end = min(thread.at[0] for thread in self._busy)
+                end = min(thread.deadline_and_job[0] for thread in self._busy)
                 self._changed.wait(min(max(0.001, end - time.monotonic()), _POLL_S))
                 now = time.monotonic()
                 for thread in list(self._busy):
-                    until, job = thread.at
+                    until, job = thread.deadline_and_job
                     if until <= now and self._results.setdefault(job, _ABANDONED) is _ABANDONED:
                         self._abandon(thread, job)
         return self._results
@@ -115,7 +116,7 @@ class _PoolRun(Generic[Job, Result]):
         thread = _PoolThread()
         self._busy.add(thread)
         threading.Thread(
-            target=self._run_jobs, args=(thread,), name="llmzoo-lane", daemon=True
+            target=self._run_jobs, args=(thread,), name="llmzoo-job", daemon=True
         ).start()
 
     def _run_jobs(self, thread: _PoolThread) -> None:
@@ -125,17 +126,17 @@ class _PoolRun(Generic[Job, Result]):
                 job = self._jobs.popleft()
             except IndexError:
                 break
-            thread.at = (time.monotonic() + self._limit_s(job), job)
+            thread.deadline_and_job = (time.monotonic() + self._limit_s(job), job)
             result = self._work(job)
             if self._results.setdefault(job, result) is not result:
-                self._all.add_abandoned(-1)
+                self._pool.add_abandoned(-1)
                 return
         with self._changed:
             self._busy.discard(thread)
             self._changed.notify_all()
 
     def _abandon(self, thread: _PoolThread, job: Job) -> None:
-        self._all.add_abandoned(1)
+        self._pool.add_abandoned(1)
         self._busy.discard(thread)
         self._results[job] = self._on_timeout(job)
         if self._jobs:

@@ -1,7 +1,8 @@
-"""Tokens: which servers need one, and what they leave for clients of the same user.
+"""Tokens: which servers need one, and the file in which clients of the same user find it.
 
-They leave a file per address. A server without a configured token generates one, which keeps other users of the machine out.
-Clients find it here and need no setting.
+A server without a configured token generates one, which keeps other users of the machine out, and
+stores it in a file that is named after its address. Clients on this machine read that file, so they need
+no setting.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def test_mistakes_are_named(llmzoo, run, tmp_path):
     for argv, says in (
         (("--out", tmp_path / "a"), "run"),
         ((run,), "out"),
-        ((tmp_path, "--out", tmp_path / "a"), "no run folder"),
+        ((tmp_path, "--out", tmp_path / "a"), "not a run folder"),
         ((run, "--out", tmp_path / "a", "--step", 9), "no checkpoint of iteration 9"),
     ):
         said = llmzoo("export", *argv)

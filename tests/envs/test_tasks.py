@@ -142,9 +142,7 @@ def test_listed_tasks_that_are_alike_are_kept_in_order_and_on_one_side():
 def test_a_text_is_an_id_and_a_number_a_place():
     tasks = TaskList(["a", "b", "c"], str, split="all", source="f", names=["2", "1", "0"])
     assert [tasks["0"], tasks[0], tasks["2"]] == ["c", "a", "a"]
-    with pytest.raises(
-        ConfigError, match=r"f has no task with the id 'x'\. A text is always an id"
-    ):
+    with pytest.raises(ConfigError, match=r"f has no task with the id 'x'\. A str is always an id"):
         tasks["x"]
     near = TaskList(["a"], str, split="all", source="f", names=["HumanEval/0"])
     with pytest.raises(ConfigError, match="Did you mean 'HumanEval/0'"):

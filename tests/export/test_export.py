@@ -263,13 +263,13 @@ def test_a_base_that_is_gone_is_named(runs, tmp_path):
     (checkpoint / "policy").mkdir(parents=True)
     gone = {"base_model_name_or_path": str(tmp_path / "gone")}
     (checkpoint / "policy" / "adapter_config.json").write_text(json.dumps(gone))
-    with pytest.raises(CheckpointError, match="is no id of the hub"):
+    with pytest.raises(CheckpointError, match="is not a hub id"):
         export_run(run, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_mistakes_are_named(runs, tmp_path):
-    with pytest.raises(CheckpointError, match="no run folder"):
+    with pytest.raises(CheckpointError, match="not a run folder"):
         export_run(tmp_path, tmp_path / "out")
     with pytest.raises(CheckpointError, match="no checkpoint of iteration 7; it has 1, 2"):
         export_run(runs / "shared", tmp_path / "out", step=7)
@@ -336,7 +336,7 @@ def test_a_base_that_is_no_id_of_the_hub(theirs, tmp_path, base):
     for path in checkpoint.glob("*/adapter_config.json"):
         config = {**json.loads(path.read_text()), "base_model_name_or_path": base}
         path.write_text(json.dumps(config))
-    with pytest.raises(CheckpointError, match=r"no id of the hub|does not say what its base is"):
+    with pytest.raises(CheckpointError, match=r"not a hub id|does not say what its base is"):
         export_run(run, tmp_path / "out")
     assert nothing_left(tmp_path)
 

@@ -1,7 +1,7 @@
 """Blocks in a box of cells, and the commands that place them.
 
-x counts from the left, y from the ground up, z from the front to the back, all from 0. A grid is one
-byte a cell, the number of its material in ``MATERIALS``, at ``Box.at``.
+x counts from the left, y from the ground up, z from the front to the back, all from 0. A grid has one
+byte per cell, the number of its material in ``MATERIALS``, at the index ``Box.at(x, y, z)``.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ class Box(NamedTuple):
         return self.width * self.height * self.depth
 
     def at(self, x: int, y: int, z: int) -> int:
+        """The index of a cell in a grid."""
         return (y * self.depth + z) * self.width + x
 
     def place(self, index: int) -> tuple[int, int, int]:
-        """x, y and z of a cell."""
+        """x, y and z of the cell with this index."""
         rest, x = divmod(index, self.width)
         y, z = divmod(rest, self.depth)
         return x, y, z
@@ -68,7 +69,7 @@ class FillCommand(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """What the commands of a round did.
+    """The result of the commands of a round.
 
     written: for each agent the cells that its commands named, as a grid of 0 and 1. stocks: what is left
     of each agent's. refused: by agent, what could not be done for want of blocks.

@@ -3,13 +3,13 @@
 Every round each agent writes orders, one a line. All are carried out together, agent by agent, and the world
 stays from round to round.
 
-* team: the parts of :meth:`BuildingSite.progress`, from 0 at the start to 1 in all when the work is
-  whole. Each round pays their difference (potential-based, gamma 1), so building and tearing down again
+* team: the components of :meth:`BuildingSite.progress`, from 0 at the start to 1 in all when the work is
+  finished. The reward of a round is their change (potential-based, gamma 1), so building and tearing down again
   earns nothing.
-* form, per agent: -0.1 x the share of the round's orders that are refused; -0.1 for an answer without any.
+* form, per agent: -0.1 x the share of the round's orders that are refused; -0.1 for an answer without orders.
 * overlap, per agent: -0.1 x the share of the cells it wrote that another agent wrote in the same round.
 
-The two local components are never positive: the most of an episode is 1, and doing nothing earns 0.
+The two local components are never positive, so an episode earns at most 1, and doing nothing earns 0.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ MAX_ROUNDS = 20
 
 @dataclass(frozen=True, slots=True)
 class OrdersResult(Generic[World]):
-    """What the orders of a round did. overlap: shares by agent. refused: by agent, what could not be done."""
+    """The result of the orders of a round. overlap: by agent, the share of its cells that another agent wrote too.
+    refused: by agent, what could not be done."""
 
     world: World
     overlap: Mapping[str, float] = field(default_factory=dict)
@@ -63,7 +64,7 @@ class BuildingSite(TextEnv[SiteState[Task, World]], Generic[Task, World]):
     tasks: where the tasks of the split come from.
     agents: their names.
     max_turns: rounds.
-    most: orders of an agent in a round.
+    most: the maximum number of orders of an agent in a round.
     message_chars: the longest message of an agent in a round, 0 for no messages.
     prompt: ``"full"`` explains itself in words; ``"terse"`` holds the same in few tokens.
     """

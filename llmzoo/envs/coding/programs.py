@@ -1,7 +1,7 @@
-"""Extracts programs from what a model writes, cuts them down to definitions, and merges them.
+"""Extracts programs from the answers of models, reduces them to definitions, and merges them.
 
-Pure functions on source text and its syntax tree; nothing is run here. They are quick on any text and
-raise only :class:`NoProgram`.
+Pure functions on source text and its syntax tree; nothing is run here. They are fast on any text, and
+:class:`NoProgram` is the only exception that they raise.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class NoProgram(ValueError):
-    """Text that holds no readable program; the message tells the agent why."""
+    """A text without a program that can be parsed; the message tells the agent why."""
 
 
 def parse(source: str) -> ast.Module:
@@ -63,7 +63,7 @@ def _parse(source: str) -> ast.Module | str:
     """The syntax tree, or why there is none."""
     if len(source) > MAX_ACTION_CHARS:
         return f"longer than {MAX_ACTION_CHARS} characters"
-    if _nesting(source) > MAX_NESTING:
+    if _nesting_depth(source) > MAX_NESTING:
         return f"brackets nested more than {MAX_NESTING} deep"
     try:
         with warnings.catch_warnings():
@@ -94,7 +94,7 @@ def _extract(text: str, wanted: frozenset[str]) -> str:
         raise NoProgram(f"answer longer than {MAX_ACTION_CHARS} characters")
     if not text.strip():
         raise NoProgram("an empty answer")
-    source = _find(text, wanted)
+    source = _find_program(text, wanted)
     if not wanted:
         return source
     tree = parse(source)
@@ -164,7 +164,8 @@ def merge(*sources: str) -> str:
     return _unparse([*ordered, *rest])
 
 
-def _find(text: str, wanted: frozenset[str]) -> str:
+def _find_program(text: str, wanted: frozenset[str]) -> str:
+    """The source that :func:`extract` chooses, before it is reduced to definitions."""
     blocks = _fenced_blocks(text)[-_MAX_BLOCKS:]
     parsed = {block: names for block in blocks if (names := _defined_names(block)) is not None}
     if parsed:
@@ -258,7 +259,7 @@ def _is_future(node: ast.stmt) -> bool:
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
-def _nesting(source: str) -> int:
+def _nesting_depth(source: str) -> int:
     """How deep brackets nest, including those in strings and comments."""
     deepest = depth = 0
     for bracket in re.findall(r"[(\[{)\]}]", source):

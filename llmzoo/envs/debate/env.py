@@ -109,7 +109,7 @@ from llmzoo.errors import ConfigError
 
 REWARDS = ("zero-sum", "cooperative")
 LONE_DEBATER = "debater_0"
-HONEST = 0.5  # the least score of both sides in a cooperative success
+COOPERATIVE_SCORE = 0.5  # both sides must reach this score for a cooperative success
 WON, DRAWN, LOST = "won", "drawn", "lost"
 MAX_SPEECHES = 6  # of a side: four points, two of them again
 
@@ -219,20 +219,22 @@ class DebateEnv(TextEnv[DebateState]):
         """What the last info of an agent says, if the debate ends in this state."""
         scores = _total_scores(state.worth)
         if self.reward == "cooperative":
-            return {"success": _is_honest(scores)}
+            return {"success": _is_cooperative_success(scores)}
         better = verdicts.leading_side(scores)
         outcomes = {other: _outcome(_side(state, other), better) for other in self.team}
         if agent == self.judge_agent:
             success = state.verdict is not None and verdicts.leading_side(
                 state.verdict
-            ) == verdicts.leading_side(_right_verdict(state.debate))
+            ) == verdicts.leading_side(_rule_verdict(state.debate))
         else:
-            success = outcomes[agent] == WON or (outcomes[agent] == DRAWN and _is_honest(scores))
+            success = outcomes[agent] == WON or (
+                outcomes[agent] == DRAWN and _is_cooperative_success(scores)
+            )
         return {"success": success, "outcomes": outcomes}
 
     def expert(self, agent: str) -> str:
         if agent == self.judge_agent:
-            return _format_verdict(_right_verdict(self.episode.debate))
+            return _format_verdict(_rule_verdict(self.episode.debate))
         return players.expert(self.episode.debate, _side(self.episode, agent))
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
@@ -240,7 +242,7 @@ class DebateEnv(TextEnv[DebateState]):
             mood = rng.gauss(0, 0.15)  # generous or strict with both alike
             felt = {
                 side: max(0.0, min(1.0, value + mood + rng.gauss(0, 0.05)))
-                for side, value in _right_verdict(self.episode.debate).items()
+                for side, value in _rule_verdict(self.episode.debate).items()
             }
             slips = ("pro 0.9", "Both did well.", "pro: 0.5, con: 0.5")
             return _format_verdict(felt) if rng.random() < 0.85 else rng.choice(slips)
@@ -307,7 +309,7 @@ class DebateEnv(TextEnv[DebateState]):
                 side: {"verdict": min(verdict[side] * debate.share, most[side])} for side in SIDES
             }
             team, local = self._reward_score_change(state, worth)
-            agreed = verdicts.score_agreement(verdict, _right_verdict(debate))
+            agreed = verdicts.score_agreement(verdict, _rule_verdict(debate))
             state = replace(state, worth=worth, verdict=verdict)
         local[agent] = {"agreement": agreed / self.max_turns}
         return self._end_turn(state, agent, problem, team, local)
@@ -379,14 +381,14 @@ def _outcome(side: str, better: str | None) -> str:
     return DRAWN if better is None else WON if better == side else LOST
 
 
-def _right_verdict(debate: Debate) -> Mapping[str, float]:
+def _rule_verdict(debate: Debate) -> Mapping[str, float]:
     """The rules' scores for the rounds so far, as if there were no others."""
     totals = _total_scores(rules.score(debate))
     return {side: min(1.0, totals[side] / max(debate.share, 1e-9)) for side in SIDES}
 
 
-def _is_honest(scores: Mapping[str, float]) -> bool:
-    return all(scores[side] >= HONEST for side in SIDES)
+def _is_cooperative_success(scores: Mapping[str, float]) -> bool:
+    return all(scores[side] >= COOPERATIVE_SCORE for side in SIDES)
 
 
 def _total_scores(scores: Scores) -> dict[str, float]:

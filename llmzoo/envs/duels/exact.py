@@ -105,7 +105,7 @@ def uniform_strategy(information: str, moves: Sequence[str]) -> list[float]:
 def outcome_distribution(
     rules: GameRules[Any], strategies: tuple[Strategy, Strategy]
 ) -> dict[tuple[float, float], float]:
-    """How likely each pair of payments is."""
+    """The probability of each pair of returns."""
     found: dict[tuple[float, float], float] = defaultdict(float)
     for node, reach in reach_probabilities(rules, strategies):
         if node.returns is not None and reach:
@@ -116,7 +116,7 @@ def outcome_distribution(
 def expected_returns(
     rules: GameRules[Any], strategies: tuple[Strategy, Strategy]
 ) -> tuple[float, float]:
-    """What both players earn on average."""
+    """The expected returns of both players."""
     paid = outcome_distribution(rules, strategies).items()
     return sum(p[0] * chance for p, chance in paid), sum(p[1] * chance for p, chance in paid)
 
@@ -124,7 +124,8 @@ def expected_returns(
 def reach_probabilities(
     rules: GameRules[Any], strategies: tuple[Strategy | None, Strategy | None]
 ) -> list[tuple[Node, float]]:
-    """All nodes, and how likely each is reached if a player without a strategy goes everywhere."""
+    """All nodes with their reach probabilities. A player whose strategy is None counts as playing every
+    move with probability 1."""
     nodes = _nodes(rules)
     reach = dict.fromkeys(map(id, nodes), 0.0)
     reach[id(nodes[0])] = 1.0
@@ -139,7 +140,7 @@ def reach_probabilities(
 def _child_probabilities(
     node: Node, strategies: tuple[Strategy | None, Strategy | None]
 ) -> Sequence[float]:
-    """How likely each child is."""
+    """The probability of each child; see :func:`reach_probabilities`."""
     if node.player is None:
         return node.chances
     strategy = strategies[node.player]
@@ -151,10 +152,11 @@ def _child_probabilities(
 def best_response(
     rules: GameRules[Any], player: int, other: Strategy
 ) -> tuple[float, dict[str, str]]:
-    """What ``player`` earns at most against the other's strategy, and its move in each information state.
+    """The value of a best response of ``player`` to the other's strategy, and its move in each information state.
 
-    Players remember all that they saw, so each information state is decided by itself: by what its
-    states are worth, weighted with the probability that chance and the other lead there.
+    Players remember all that they saw, so the move of each information state can be chosen on its own:
+    the one with the highest value over the states, weighted with the probability that chance and the
+    other player lead there.
     """
     strategies = (None, other) if player == 0 else (other, None)
     states: dict[str, list[tuple[Node, float]]] = defaultdict(list)
@@ -192,7 +194,7 @@ def best_response(
 
 
 def exploitability(rules: GameRules[Any], strategies: tuple[Strategy, Strategy]) -> float:
-    """What a player gains on average by a best response to the other's strategy."""
+    """The gain of a player by a best response to the other's strategy, averaged over both players."""
     earned = expected_returns(rules, strategies)
     gains = [best_response(rules, p, strategies[1 - p])[0] - earned[p] for p in (0, 1)]
     return sum(gains) / 2

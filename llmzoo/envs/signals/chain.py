@@ -1,10 +1,10 @@
 """A chain of agents: each writes a message that only the next one reads, and the last one answers.
 
-What the environments of this family share. Rewards:
+The base class of the environments of this family. Reward components:
 
-* ``right``, paid to the team: 0.5 x the share of the answer that is right.
-* ``solved``, paid to the team: 0.5 if all of it is right.
-* ``form``, paid to an agent for its own text: 0.1 if it can be read.
+* ``right``, of the team: 0.5 x the share of the answer's values that are right.
+* ``solved``, of the team: 0.5 if all of them are right.
+* ``form``, of each agent for its own text: 0.1 if it can be read.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ class ChainEnv(TextEnv[ChainState[T]], Generic[T]):
         """The right answer."""
         raise NotImplementedError
 
-    def complaint(self, task: T, answer: Values) -> str:
-        """What the error says of a wrong answer."""
+    def describe_mistake(self, task: T, answer: Values) -> str:
+        """What is wrong with an answer, for the error."""
         raise NotImplementedError
 
     def expert_values(self, agent: str) -> Values:
-        """What the scripted expert of an agent makes of what it reads: values to encode, or to answer."""
+        """What the scripted expert of an agent infers from its prompt: values to send or to answer."""
         raise NotImplementedError
 
     def write(self, values: Values) -> str:
@@ -93,7 +93,7 @@ class ChainEnv(TextEnv[ChainState[T]], Generic[T]):
         """Values that a sloppy player confuses with these."""
         raise NotImplementedError
 
-    # The walk of an episode
+    # Implementation of TextEnv
 
     def reset_task(self, rng: random.Random, task: int | str | None) -> ChainState[T]:
         return ChainState(self.tasks.sample(rng) if task is None else self.tasks[task])
@@ -119,7 +119,7 @@ class ChainEnv(TextEnv[ChainState[T]], Generic[T]):
             team={"right": RIGHT * right, "solved": SOLVED * solved},
             local={agent: {"form": FORM}},
             done=True,
-            errors={} if solved else {agent: f"wrong: {self.complaint(state.task, answer)}"},
+            errors={} if solved else {agent: f"wrong: {self.describe_mistake(state.task, answer)}"},
             success=solved,
         )
 
@@ -158,18 +158,18 @@ class ChainEnv(TextEnv[ChainState[T]], Generic[T]):
 
     # What an agent reads
 
-    def heard(self, state: ChainState[T], agent: str) -> str | None:
+    def received_message(self, state: ChainState[T], agent: str) -> str | None:
         """The message that was sent to an agent; None if there is none, or none was delivered."""
         sent = state.messages[: self.possible_agents.index(agent)]
         return sent[-1] if len(sent) == self.possible_agents.index(agent) and sent else None
 
     def quote_message(self, state: ChainState[T], agent: str) -> str:
         """The message to an agent, as its prompt shows it."""
-        return self.heard(state, agent) or (
+        return self.received_message(state, agent) or (
             "none" if self.prompt_style == "terse" else NOT_DELIVERED
         )
 
-    def how_to_write(self, following: str) -> str:
+    def message_instructions(self, following: str) -> str:
         """How to write a message, in a sentence or two."""
         letters, most = ", ".join(self.alphabet.letters), self.alphabet.max_len
         length = "one letter" if most == 1 else f"1 to {most} letters"

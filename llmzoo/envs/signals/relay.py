@@ -154,7 +154,7 @@ class Relay(ChainEnv[RelayTask]):
     def solution(self, task: RelayTask) -> Values:
         return apply_tables(task.secret, task.tables)
 
-    def complaint(self, task: RelayTask, answer: Values) -> str:
+    def describe_mistake(self, task: RelayTask, answer: Values) -> str:
         return "not what the tables make of the secret"
 
     def expert_values(self, agent: str) -> Values:
@@ -163,7 +163,7 @@ class Relay(ChainEnv[RelayTask]):
         tables = self._tables(task, agent)
         if agent == self.possible_agents[0]:
             return apply_tables(task.secret, tables)
-        message = self.heard(self.episode, agent)
+        message = self.received_message(self.episode, agent)
         meant = self.alphabet.decode(message, self.length, self.values) if message else None
         return apply_tables(meant or (0,) * self.length, tables)
 
@@ -229,7 +229,7 @@ class Relay(ChainEnv[RelayTask]):
                 f"{'1' * self.length}, and nothing else."
             ]
         else:
-            lines += [self.how_to_write(agents[number + 1])]
+            lines += [self.message_instructions(agents[number + 1])]
         return "\n".join([*lines, "", "Your answer:"])
 
 

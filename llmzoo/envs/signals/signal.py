@@ -187,7 +187,7 @@ class Signal(ChainEnv[SignalTask]):
     def solution(self, task: SignalTask) -> Values:
         return task.target
 
-    def complaint(self, task: SignalTask, answer: Values) -> str:
+    def describe_mistake(self, task: SignalTask, answer: Values) -> str:
         if answer not in task.offered:
             return "not one of the objects"
         return "not the target"
@@ -197,7 +197,7 @@ class Signal(ChainEnv[SignalTask]):
         task = self.episode.task
         if agent != "listener_1":
             return task.target
-        message = self.heard(self.episode, agent)
+        message = self.received_message(self.episode, agent)
         meant = self.alphabet.decode(message, self.attributes, self.values) if message else None
         if meant is None:
             return task.offered[0]
@@ -232,7 +232,7 @@ class Signal(ChainEnv[SignalTask]):
                 "you see which one is the target. listener_1 sees the objects in another order, "
                 "reads your message, and must name the target.\n\n"
                 f"The objects: {self._format_objects(task.seen)}.\nThe target: {describe_object(task.target)}.\n\n"
-                f"{self.how_to_write('listener_1')}\n\nYour answer:"
+                f"{self.message_instructions('listener_1')}\n\nYour answer:"
             )
         message = "You see some objects and which one is the target. Name the target.\n\n"
         known = f"The target: {describe_object(task.target)}."

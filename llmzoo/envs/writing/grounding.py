@@ -44,10 +44,14 @@ from llmzoo.envs.writing.words import (
 
 FAITHFUL = 0.75  # the factor from which an episode is a success
 MAX_WORDS = 600  # of a part; a longer one is no answer
-GLUED = 60  # words in which stop words are counted: in a longer text they recur
-ALIKE = 5  # letters by which longer stems are compared too: a stemmer leaves some forms apart
-SHORT = 100  # words of a source; in a shorter one all positions are near
-EXTRACT = 0.05  # the worth of a part that is copied throughout: it is true
+STOP_WORD_WINDOW = (
+    60  # stop words are counted in this many first words, since they recur in longer texts
+)
+STEM_PREFIX = (
+    5  # stems that are as long match by these first letters too, as a stemmer misses some forms
+)
+SHORT_SOURCE_WORDS = 100  # in a source with fewer words all positions are near
+COPIED_FLOOR = 0.05  # the least value of "copied": a part that is copied throughout is still true
 
 Ends = tuple[float, float]  # the value that is worth 0, and the one that is worth 1
 Measures = Mapping[str, float]
@@ -169,7 +173,7 @@ def measure_source(
     meant = numerals(list(words))
     positions = defaultdict[str, list[int]](list)
     for position, s in enumerate(map(stem, meant)):
-        for known in {s, s[:ALIKE]} if len(s) >= ALIKE else {s}:
+        for known in {s, s[:STEM_PREFIX]} if len(s) >= STEM_PREFIX else {s}:
             positions[known].append(position)
     counts = Counter(map(stem, _content_words(meant, standard)))
     named = names(text)
@@ -203,7 +207,7 @@ def _measure_part(text: str, source: Source, standard: GroundingStandard) -> Gro
     unsupported = [word for word, known in zip(content, supported, strict=True) if not known]
     weigh = dict.fromkeys(names(text), standard.stranger) | dict.fromkeys(source.names, 2)
     weight, missing = _name_weight(content, weigh), _name_weight(unsupported, weigh)
-    beginning = words[:GLUED]
+    beginning = words[:STOP_WORD_WINDOW]
     listed = (len([*run]) for stops, run in groupby(words, is_stop) if not stops)
     measured: Measures = {
         "support": (weight - missing) / max(weight, standard.content * len(words), 1.0),
@@ -218,7 +222,7 @@ def _measure_part(text: str, source: Source, standard: GroundingStandard) -> Gro
         "listed": max(listed, default=0),
     }
     worth = {name: linear_ramp(value, *standard.ends[name]) for name, value in measured.items()}
-    worth["copied"] = max(EXTRACT, worth["copied"])
+    worth["copied"] = max(COPIED_FLOOR, worth["copied"])
     topic, manner = (
         _progress({name: measured[name] for name in group}, standard.ends)
         for group in (TOPIC, MANNER)
@@ -249,7 +253,7 @@ def _measure_pair(
         stems = [_match_source_stems(own, source, standard) for own in words]
         measured["thread"] = source_locality(stems, source.positions)
         nothing, full = ends["thread"]
-        asked = min(1.0, len(source.words) / SHORT)
+        asked = min(1.0, len(source.words) / SHORT_SOURCE_WORDS)
         ends["thread"] = asked * nothing, asked * full
     if "things" in ends:
         both = numerals(both)
@@ -274,11 +278,13 @@ def _match_source_stems(
 ) -> list[str]:
     """The stems of a part's content words as the source has them, in order."""
     stems = map(stem, _content_words(numerals([*words]), standard))
-    return [s if s in source.positions else s[:ALIKE] for s in stems if _is_supported(s, source)]
+    return [
+        s if s in source.positions else s[:STEM_PREFIX] for s in stems if _is_supported(s, source)
+    ]
 
 
 def _is_supported(s: str, source: Source) -> bool:
-    return s in source.positions or (len(s) >= ALIKE and s[:ALIKE] in source.positions)
+    return s in source.positions or (len(s) >= STEM_PREFIX and s[:STEM_PREFIX] in source.positions)
 
 
 def _name_weight(words: list[str], named: Mapping[str, int]) -> int:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from llmzoo.envs.writing.words import LEXICON, is_stop, stem
 
-NEVER = -1.6  # the table's value for neighbours that hardly ever occur
+RARE_PAIR_VALUE = -1.6  # the table's value for neighbours that hardly ever occur
 TABLE = Path(__file__).parent / "order.json"
 
 _PIECE = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|[.!?;,:]")
@@ -82,7 +82,7 @@ def order_score(*texts: str) -> float:
 def rare_pair_share(*texts: str) -> float:
     """The share of neighbours that hardly ever occur in running text: ``the of``, ``to is``."""
     values = _values(texts)
-    return sum(value <= NEVER for value in values) / max(1, len(values))
+    return sum(value <= RARE_PAIR_VALUE for value in values) / max(1, len(values))
 
 
 def class_of(word: str) -> str:

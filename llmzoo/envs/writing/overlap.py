@@ -16,11 +16,11 @@ from llmzoo.envs.prose import ngram_coverage, ngrams
 from llmzoo.envs.writing.words import is_stop, stem
 
 MAX_SOURCE_WORDS = 2_000  # of a longer source only the beginning is compared
-RUN = 3  # words in a row that make a copied phrase
+COPIED_NGRAM = 3  # words in a row from which a phrase is copied
 SPAN = 5  # matches more than misses that make a copied span
-FRAME = 5  # words in a row, telling ones left blank, that make a piece of a frame
-NEAR = 5  # words apart at which two words are half as close as they could be
-LEAST = 4  # words of a text whose thread can be measured
+FRAME_NGRAM = 5  # words in a row of a frame, in which all but stop words are blanks
+HALF_DISTANCE = 5  # the distance in words at which closeness is 1/2
+MIN_THREAD_WORDS = 4  # fewer words have no measurable thread
 _SLACK = 3  # columns kept left of the source: two words left out in a row, and the neighbour
 
 
@@ -30,7 +30,8 @@ def copied_share(words: Sequence[str], source: Sequence[str]) -> float:
         return 0.0
     source = source[:MAX_SOURCE_WORDS]
     return max(
-        ngram_coverage(words, set(ngrams(source, RUN)), RUN), copied_span_share(words, source)
+        ngram_coverage(words, set(ngrams(source, COPIED_NGRAM)), COPIED_NGRAM),
+        copied_span_share(words, source),
     )
 
 
@@ -94,14 +95,14 @@ def _content(words: Sequence[str]) -> list[str]:
 
 def repeated_share(words: Sequence[str]) -> float:
     """The share of runs of three words that occurred in the text before."""
-    every = ngrams(words, RUN)
+    every = ngrams(words, COPIED_NGRAM)
     return 1 - len(set(every)) / len(every) if every else 0.0
 
 
 def shared_frame_share(texts: Sequence[Sequence[str]]) -> float:
-    """The share of different runs of :data:`FRAME` words that are alike once all but the stop words
+    """The share of different runs of :data:`FRAME_NGRAM` words that are alike once all but the stop words
     are blanks: sentences that are used again with other words put in."""
-    every = {run for words in texts for run in ngrams(words, FRAME)}
+    every = {run for words in texts for run in ngrams(words, FRAME_NGRAM)}
     bare = [tuple(word if is_stop(word) else "" for word in run) for run in every]
     framing = [run for run in bare if any(run)]
     return 1 - len(set(framing)) / len(framing) if framing else 0.0
@@ -115,7 +116,7 @@ def source_locality(
 
     A retelling takes neighbouring words from nearby; in the same words put into sentences at random,
     neighbours are as near as any two words. How close two words are is measured by the distance of
-    their nearest positions in the source. 0 for fewer than :data:`LEAST` words.
+    their nearest positions in the source. 0 for fewer than :data:`MIN_THREAD_WORDS` words.
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ def source_locality(
     excess = variance = 0.0
     for text in texts:
         words = [word for word, _ in groupby(text)]
-        if len(words) < LEAST:
+        if len(words) < MIN_THREAD_WORDS:
             continue
         number = {word: n for n, word in enumerate(dict.fromkeys(words))}
         at = np.array([number[word] for word in words])
@@ -138,7 +139,7 @@ def source_locality(
 
 
 def closeness(positions: Sequence[Sequence[int]]) -> npt.NDArray[np.float64]:
-    """``NEAR / (NEAR + distance)`` for each pair of words, shape (words, words); ``positions`` holds
+    """``HALF_DISTANCE / (HALF_DISTANCE + distance)`` for each pair of words, shape (words, words); ``positions`` holds
     those of each word."""
     every = np.concatenate([np.asarray(own) for own in positions])
     starts = np.cumsum([0, *map(len, positions)])[:-1]
@@ -148,4 +149,4 @@ def closeness(positions: Sequence[Sequence[int]]) -> npt.NDArray[np.float64]:
         right = np.abs(own[np.minimum(after, len(own) - 1)] - every)
         left = np.abs(own[np.maximum(after - 1, 0)] - every)
         rows.append(np.minimum.reduceat(np.minimum(left, right), starts))
-    return NEAR / (NEAR + np.array(rows, dtype=np.float64))
+    return HALF_DISTANCE / (HALF_DISTANCE + np.array(rows, dtype=np.float64))

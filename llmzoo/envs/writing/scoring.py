@@ -1,12 +1,12 @@
-"""What two parts are worth: their start, the stages of the published reward, and their faithfulness.
+"""Scores two parts of a text: their start, the stages of the published reward, and their faithfulness.
 
 The stages are those of CoMLRL / MAGRPO (arXiv 2508.04652): length, ratio, vocabulary and style, up to
 the first failure. The docstring of :mod:`llmzoo.envs.writing.tldr` says what each of them pays.
 
 The stages pay nothing to a text of the wrong length, and faithfulness nothing to one that fails a
-single measure, so all answers of a weak model would earn the same. The start rises with every
-measure from the first word on. It is a small share of the reward and no gate: it pays nonsense less
-than a noisy expert's text earns.
+single measure, so with them alone all answers of a weak model would earn the same. The component
+"start" therefore rises with every measure from the first word on. It is a small share of the reward, and
+no other component depends on it. Nonsense earns less from it than a noisy expert's text earns.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ MOST = {LENGTH: 0.5, RATIO: 1.0, VOCABULARY: 0.5, STYLE: 0.4 * 0.95 + 0.6}
 MAXIMUM = sum(MOST.values())  # 2.98
 START = "start"
 PARTS = (START, *STAGES)
-STARTED = 0.1  # the most that the start pays; the length pays that much less
-SIZE = 0.25  # the share of a part's start that its length alone earns
+MAX_START = 0.1  # the maximum of "start"; the maximum of "length" is lower by as much
+LENGTH_SHARE = 0.25  # the share of a part's start that its length alone earns
 INFINITE = float("inf")
 
 TRANSITIONS = {name: split_phrases(text) for name, text in LEXICON["transitions"].items()}
@@ -38,7 +38,7 @@ TRANSITIONS = {name: split_phrases(text) for name, text in LEXICON["transitions"
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Full pay from ``full_from`` to ``full_to``, falling linearly to 0 at ``low`` and ``high``."""
+    """A share of 1 from ``full_from`` to ``full_to``, falling linearly to 0 at ``low`` and ``high``."""
 
     low: float
     full_from: float
@@ -134,8 +134,8 @@ class Judgement:
             return {START: 0.0, **stages}
         paid = {name: self.faithful * value for name, value in stages.items()}
         if paid[LENGTH]:
-            paid[LENGTH] -= self.faithful * STARTED
-        return {START: STARTED * self.start, **paid}
+            paid[LENGTH] -= self.faithful * MAX_START
+        return {START: MAX_START * self.start, **paid}
 
 
 def judge(
@@ -204,12 +204,12 @@ def start_progress(
 ) -> float:
     """From 0 to 1: the mean of both parts; half of it is multiplied by how well they go together.
 
-    A part is worth how near it comes to the words asked for, times :data:`SIZE` plus the rest for
+    A part is worth how near it comes to the words asked for, times :data:`LENGTH_SHARE` plus the rest for
     its progress. The parts go together by their ratios and by the measures of the pair.
     """
     own = sum(
         range_closeness(stages.measured[words], *thresholds.words)
-        * (SIZE + (1 - SIZE) * part.progress)
+        * (LENGTH_SHARE + (1 - LENGTH_SHARE) * part.progress)
         for words, part in (("first_words", grounding.first), ("second_words", grounding.second))
     )
     ratios = [

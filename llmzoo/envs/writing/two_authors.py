@@ -1,6 +1,6 @@
 """Two authors of two parts of one text: the environment of every id of this family.
 
-In a round both answers are read, and :mod:`.scoring` puts them through its stages and compares them
+In a round both answers are parsed, and :mod:`.scoring` puts them through its stages and compares them
 with the source. Every agent is paid the difference to the round before. If an answer is malformed,
 only the start is paid, for the readable rest of it.
 """
@@ -116,7 +116,7 @@ class TwoAuthors(TextEnv[WritingState]):
         parts: list[str] = []
         errors: dict[str, str] = {}
         for agent in self.possible_agents:
-            read, error = self._read(actions[agent])
+            read, error = self._parse_answer(actions[agent])
             parts += read
             if error:
                 errors[agent] = f"malformed: {error}"
@@ -152,28 +152,31 @@ class TwoAuthors(TextEnv[WritingState]):
             turn = min(self.turn + 1, self.max_turns)
             if not state.judgement.read:
                 others = [f"{author_name}: {error}" for author_name, error in state.errors.items()]
-                heard = state.errors.get(agent) or f"no stage was paid ({'; '.join(others)})"
+                feedback = state.errors.get(agent) or f"no stage was paid ({'; '.join(others)})"
             else:
-                heard = wording.feedback_text(
+                feedback = wording.feedback_text(
                     self.wording, self.structure_thresholds, state.judgement, author
                 )
-            lines += [wording.revision_prompt(turn, self.max_turns, state.last[agent], heard), ""]
+            lines += [
+                wording.revision_prompt(turn, self.max_turns, state.last[agent], feedback),
+                "",
+            ]
         return "\n".join([*lines, "Your answer:"])
 
     def expert(self, agent: str) -> str:
-        return self._write(agent, self._reference_text)
+        return self._format_answer(agent, self._reference_text)
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
         task = self.episode.task
-        return self._write(
+        return self._format_answer(
             agent,
             lambda part: players.noisy_expert_part(task, part, self.structure_thresholds, rng),
         )
 
     # A round
 
-    def _read(self, text: str) -> tuple[list[str], str | None]:
-        """The readable parts of an answer, and the error in it."""
+    def _parse_answer(self, text: str) -> tuple[list[str], str | None]:
+        """The parts of an answer that can be read ("" for others), and the error in it."""
         two = len(self.possible_agents) == 2
         if len(text) > MAX_ACTION_CHARS:
             error = f"{len(text)} characters; at most {MAX_ACTION_CHARS} are read"
@@ -182,7 +185,7 @@ class TwoAuthors(TextEnv[WritingState]):
         parts = [part.strip() for part in parts]
         return parts, wrong or (None if all(parts) else "a part is empty")
 
-    def _write(self, agent: str, author: Callable[[int], str]) -> str:
+    def _format_answer(self, agent: str, author: Callable[[int], str]) -> str:
         """The agent's answer; ``author`` writes each part."""
         if agent == AUTHOR:
             return f"{author(0)}\n{DELIMITER}\n{author(1)}"

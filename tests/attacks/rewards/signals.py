@@ -78,7 +78,7 @@ def _everything(env: TextEnv, agent: str) -> str:
 def _tells(env: TextEnv, agent: str) -> str:
     """The answer in plain words, where letters are asked for; the last agent repeats what came."""
     return (
-        (env.heard(env.episode, agent) or "")
+        (env.received_message(env.episode, agent) or "")
         if _last(env, agent)
         else env.write(env.solution(env.episode.task)) + "!"
     )
@@ -90,7 +90,7 @@ def _copies_the_prompt(env: TextEnv, agent: str) -> str:
 
 def _echo(env: TextEnv, agent: str) -> str:
     """What came, word for word; the first agent writes its first letter."""
-    return env.heard(env.episode, agent) or env.alphabet.letters[0]
+    return env.received_message(env.episode, agent) or env.alphabet.letters[0]
 
 
 ATTACKS: dict[str, Act] = {

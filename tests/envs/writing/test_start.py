@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 import llmzoo
-from llmzoo.envs.writing.scoring import PARTS, STARTED, TRANSITIONS, range_closeness
+from llmzoo.envs.writing.scoring import MAX_START, PARTS, TRANSITIONS, range_closeness
 from tests.attacks.rewards.writing import IDS
 
 TASKS = (0, 24, 48)
@@ -76,7 +76,7 @@ def test_one_author_climbs_too(id):
     earned = [paid(id, 0, answer, num_agents=1) for answer in answers]
     assert earned[0] == 0.0
     assert all(less < more for less, more in pairwise(earned)), earned
-    assert earned[2] <= STARTED / 2
+    assert earned[2] <= MAX_START / 2
 
 
 @every_id
@@ -87,7 +87,7 @@ def test_the_start_is_a_part_and_structural_has_none(id):
         env.step(text)
     parts = env.infos[env.possible_agents[0]]["reward_components"]
     assert tuple(parts) == PARTS
-    assert 0 < parts["start"] <= STARTED
+    assert 0 < parts["start"] <= MAX_START
     assert paid(id, 0, "", "", reward="structural") == 0.0
 
 

@@ -11,7 +11,7 @@ import pytest
 import llmzoo
 from llmzoo.envs.sources import LoadedTasks
 from llmzoo.envs.writing import tasks, tldr
-from llmzoo.envs.writing.scoring import MAXIMUM, PARTS, STARTED
+from llmzoo.envs.writing.scoring import MAX_START, MAXIMUM, PARTS
 from llmzoo.errors import ConfigError, NoScriptedPolicyError
 from tests.attacks.rewards import nonsense_pairs, writing_climbers
 from tests.attacks.rewards.writing import IDS, NONSENSE, climbed, climbers, fixed_attacks
@@ -77,7 +77,7 @@ def test_grounded_is_structural_times_the_factor_and_the_start():
     assert 0.02 < judged.faithful < 0.9
     assert 0.5 < judged.start < 1
     # the start takes its share from the length
-    expected = STARTED * judged.start + judged.faithful * (published - STARTED)
+    expected = MAX_START * judged.start + judged.faithful * (published - MAX_START)
     assert paid == pytest.approx(expected)
 
 
@@ -124,7 +124,7 @@ def test_a_delimiter_with_spaces_or_other_line_ends(delimiter):
 @pytest.mark.parametrize("answer", ["=====", "=====\n{}\n{}", "{}\n{}\n=====", "=====\n" * 3000])
 def test_one_author_needs_both_parts(answer):
     env = made("tldr_v0", num_agents=1, max_turns=2)
-    assert play(env, answer.format(*experts(made("tldr_v0")))) <= STARTED / 2
+    assert play(env, answer.format(*experts(made("tldr_v0")))) <= MAX_START / 2
     assert env.infos["author_0"]["error"].startswith("malformed: ")
     assert not env.success
 
@@ -139,7 +139,7 @@ def test_half_characters_are_shown_so_that_they_can_be_encoded():
 def test_one_author_needs_one_delimiter(delimiter):
     env = made("tldr_v0", num_agents=1)
     two = experts(made("tldr_v0"))
-    assert play(env, delimiter.join(two)) <= STARTED
+    assert play(env, delimiter.join(two)) <= MAX_START
     assert "=====" in env.infos["author_0"]["error"]
 
 
@@ -162,7 +162,7 @@ def test_a_worse_revision_takes_back():
     good = experts(env)
     paid = play(env, good[0], " ".join(good[1].split()[:30]))
     left = play(env, "", good[1]) + paid
-    assert 0 < left <= STARTED / 2  # the start of the second part alone
+    assert 0 < left <= MAX_START / 2  # the start of the second part alone
     assert play(env, "", "") == pytest.approx(-left)
 
 

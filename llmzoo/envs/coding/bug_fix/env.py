@@ -103,7 +103,7 @@ class RepairState:
     solved: bool = False
 
 
-# with an answer: the shares of the reward components that it earns, and what was wrong with it
+# the state with an answer, the shares of the reward components that it earns, and its problem
 _Scored = tuple[RepairState, Mapping[str, float], str]
 
 
@@ -163,7 +163,7 @@ class BugFix(TextEnv[RepairState]):
     def apply(self, state: RepairState, actions: Mapping[str, str]) -> tuple[RepairState, Outcome]:
         ((agent, text),) = actions.items()
         if self.view == "split" and agent == LOCATOR:
-            return self._tell(state, text)
+            return self._deliver_message(state, text)
         after, problems = state, []
         scores: dict[str, float] = {}
         for part in self._parts(agent):
@@ -176,7 +176,7 @@ class BugFix(TextEnv[RepairState]):
         errors = {agent: "; ".join(problems)} if problems else {}
         return after, Outcome(team=paid, done=after.solved, errors=errors, success=after.solved)
 
-    def _tell(self, state: RepairState, text: str) -> tuple[RepairState, Outcome]:
+    def _deliver_message(self, state: RepairState, text: str) -> tuple[RepairState, Outcome]:
         """Deliver the locator's message."""
         message, reason = parse_message(text, self.message_chars)
         notice = reason and f"Your last message was not delivered: {reason}."
@@ -192,15 +192,15 @@ class BugFix(TextEnv[RepairState]):
         try:
             named = scoring.parse_location(text)
         except scoring.NoLocation as reason:
-            problem, told = f"malformed: {reason}", "no location could be read"
+            problem, summary = f"malformed: {reason}", "no location could be read"
         else:
             split = self.view == "split"
             known = halves.locations(state.task) if split else state.task.locations
             share = scoring.location_share(known, named)
             why = truncate(named.reason, _MAX_VALUE_CHARS)
-            told = f"function {named.function[:100]}, line {named.line}: {why}"
+            summary = f"function {named.function[:100]}, line {named.line}: {why}"
         if self.view == "full":  # in the split view it stands in the fixer's own answer
-            state = replace(state, last_actions={**state.last_actions, LOCATOR: told})
+            state = replace(state, last_actions={**state.last_actions, LOCATOR: summary})
         return state, {"location": share}, problem
 
     def _score_fix(self, state: RepairState, text: str) -> _Scored:
@@ -215,8 +215,8 @@ class BugFix(TextEnv[RepairState]):
         else:
             public, hidden = state.task.program.calls()
             shown = self._check(program, public)
-            before = _share(self._check(broken, hidden))
-            share = _share(self._check(program, hidden))
+            before = _passed_share(self._check(broken, hidden))
+            share = _passed_share(self._check(program, hidden))
             shares = {"parses": 1.0, "tests": scoring.tests_share(before, share)}
             solved = shown.ok and share == 1.0
             left_out = programs.left_out_reason(text)
@@ -326,7 +326,7 @@ _FORMATS = {
 }
 
 
-def _share(verdict: Verdict) -> float:
+def _passed_share(verdict: Verdict) -> float:
     return verdict.passed / len(verdict.cases)
 
 

@@ -167,7 +167,7 @@ class ClassEval(TextEnv[ClassEvalState]):
         }
         scores = scoring.score_unmerged(written, begun, self.scale)
         public, solved = None, False
-        trouble: dict[str, str] = {}
+        problems: dict[str, str] = {}
         if program is not None:
             shown: Half | None = None
             hidden = tasks.all_tests(task.tests)
@@ -180,7 +180,7 @@ class ClassEval(TextEnv[ClassEvalState]):
                 public = scoring.judge(task, program, shown, self._limits)
             solved = every and (public is None or public.ok)
             scores = scoring.score(written, passed, self.scale)
-            trouble = _trouble(actions, verdict)
+            problems = _find_problems(actions, verdict)
 
         gained = {name: scores[name] - state.scores[name] for name in scores}
         after = replace(
@@ -192,7 +192,7 @@ class ClassEval(TextEnv[ClassEvalState]):
             solved=solved,
         )
         return after, Outcome(
-            team=gained, done=solved, errors={**trouble, **errors}, success=solved
+            team=gained, done=solved, errors={**problems, **errors}, success=solved
         )
 
     def expert(self, agent: str) -> str:
@@ -294,7 +294,7 @@ def _merge_completions(
         return parts, None, dict.fromkeys(texts, f"the merged class: {reason}")
 
 
-def _trouble(texts: Mapping[str, str], verdict: Verdict) -> dict[str, str]:
+def _find_problems(texts: Mapping[str, str], verdict: Verdict) -> dict[str, str]:
     """What kept the class from being tested, or what was left out of an answer."""
     ended = judging.failure_reason(verdict)
     if ended:

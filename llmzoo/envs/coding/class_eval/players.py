@@ -13,14 +13,14 @@ from llmzoo.sandbox import syntax
 
 
 def expert(task: ClassTask, methods: Iterable[str]) -> str:
-    """The class with the reference of ``methods`` only."""
-    return _answer(task, _nodes(task, methods))
+    """The class with the reference implementations of ``methods`` only."""
+    return _format_answer(task, _copy_methods(task, methods))
 
 
 def noisy_expert(task: ClassTask, methods: Iterable[str], rng: random.Random) -> str:
     """The expert's answer with one slip or none: a method left out, left empty or misnamed, a number off
     by one, another agent's method written too, or a missing colon."""
-    nodes = _nodes(task, methods)
+    nodes = _copy_methods(task, methods)
     slip = rng.choice(("none", "missing", "empty", "name", "number", "overlap", "colon"))
     chosen = rng.choice(nodes)
     if slip == "missing" and len(nodes) > 1:
@@ -39,18 +39,18 @@ def noisy_expert(task: ClassTask, methods: Iterable[str], rng: random.Random) ->
             number.value += rng.choice((-1, 1))
     elif slip == "overlap":
         others = [name for name in task.methods if name not in [n.name for n in nodes]]
-        nodes += _nodes(task, others[:1])
-    answer = _answer(task, nodes)
+        nodes += _copy_methods(task, others[:1])
+    answer = _format_answer(task, nodes)
     return answer.replace("):", ")", 1) if slip == "colon" else answer
 
 
-def _nodes(task: ClassTask, methods: Iterable[str]) -> list[programs.Function]:
+def _copy_methods(task: ClassTask, methods: Iterable[str]) -> list[programs.Function]:
     wanted = set(methods)
     known = copy.deepcopy(find_class(task.reference, task.class_name))
     return [n for n in known.body if isinstance(n, programs.Function) and n.name in wanted]
 
 
-def _answer(task: ClassTask, nodes: list[programs.Function]) -> str:
+def _format_answer(task: ClassTask, nodes: list[programs.Function]) -> str:
     helpers = [
         node
         for node in syntax.parse(task.reference).body

@@ -120,7 +120,7 @@ def assign_methods(
     ``dependency``: a method comes after those that it calls, so earlier agents write what later ones
     build on. ``arity``: fewest parameters first.
     """
-    ordered = _by_dependency(task) if divide == "dependency" else _by_arity(task)
+    ordered = _sort_by_dependency(task) if divide == "dependency" else _sort_by_arity(task)
     each, more = divmod(len(ordered), len(agents))
     shares = {}
     start = 0
@@ -170,7 +170,7 @@ def _keep_tests(tests: str, names: list[str]) -> Half:
     return Half(ast.unparse(tree), tuple(names))
 
 
-def _by_dependency(task: ClassTask) -> list[str]:
+def _sort_by_dependency(task: ClassTask) -> list[str]:
     bodies = class_methods(find_class(task.reference, task.class_name))
     ordered: list[str] = []
 
@@ -188,7 +188,7 @@ def _by_dependency(task: ClassTask) -> list[str]:
     return ordered
 
 
-def _by_arity(task: ClassTask) -> list[str]:
+def _sort_by_arity(task: ClassTask) -> list[str]:
     bodies = class_methods(find_class(task.reference, task.class_name))
 
     def arity(name: str) -> int:

@@ -2,12 +2,12 @@
 
 After a round the coder's program is run on the tester's inputs, and both are told where its output
 differs from what the tester expects. Either may be wrong. Rewards are differences of potentials with
-gamma 1, so an episode's return is the worth of an agent's last answer:
+gamma 1, so an episode's return is the score of an agent's last answer:
 
 * team: the share of the hidden tests that the coder's last program passes.
-* coder: 0.1 parses + 0.1 runs on the public tests + 0.8 x the same share.
-* tester: 0.05 one test counts + 0.05 x the share of its tests that a known solution passes + 0.9 x
-  the same share x what those tests catch of the wrong programs, beyond a usual test. Without a known
+* coder: 0.1 if the program parses + 0.1 if it runs on the public tests + 0.8 x the same share.
+* tester: 0.05 if at least one test counts + 0.05 x the share of its tests that a known solution
+  passes + 0.9 x the same share x :func:`.targets.catch_score` of those tests. Without a known
   solution, the programs of this episode that passed all hidden tests replace it, and a test must pass
   with all of them. While there are none, both parts are 0.
 """
@@ -106,7 +106,7 @@ class CoderTester(TextEnv[ContestState]):
         after = replace(
             state, answers=dict(actions), errors={}, tests=(), public=None, agreed=None, broke=""
         )
-        after = self._test(self._code(after, actions[CODER]), actions.get(TESTER))
+        after = self._judge_tests(self._judge_program(after, actions[CODER]), actions.get(TESTER))
         local = {}
         for agent, score in after.scores.items():
             paid = state.scores.get(agent, dict.fromkeys(score, 0.0))
@@ -155,7 +155,7 @@ class CoderTester(TextEnv[ContestState]):
 
     # A round
 
-    def _code(self, contest: ContestState, text: str) -> ContestState:
+    def _judge_program(self, contest: ContestState, text: str) -> ContestState:
         """The coder's answer, judged on the public and the hidden tests."""
         problem = contest.problem
         try:
@@ -187,7 +187,7 @@ class CoderTester(TextEnv[ContestState]):
             share=hidden.share,
         )
 
-    def _test(self, contest: ContestState, text: str | None) -> ContestState:
+    def _judge_tests(self, contest: ContestState, text: str | None) -> ContestState:
         """The tester's answer, judged by known solutions and compared with the program."""
         if text is None:
             return contest

@@ -180,9 +180,13 @@ class Contests(CoderTester):
         if self.view == "full":
             return super().apply(state, actions)
         ((agent, text),) = actions.items()
-        return self._tell(state, text) if agent == TESTER else self._write(state, text)
+        return (
+            self._deliver_message(state, text)
+            if agent == TESTER
+            else self._score_program(state, text)
+        )
 
-    def _tell(self, state: ContestState, text: str) -> tuple[ContestState, Outcome]:
+    def _deliver_message(self, state: ContestState, text: str) -> tuple[ContestState, Outcome]:
         """Deliver the tester's message."""
         message, reason = parse_message(text, self.message_chars)
         answers = {**state.answers, TESTER: message or NOT_DELIVERED}
@@ -190,11 +194,11 @@ class Contests(CoderTester):
         after = replace(state, answers=answers, notice=notice)
         return after, penalize_undelivered({TESTER: reason})
 
-    def _write(self, state: ContestState, text: str) -> tuple[ContestState, Outcome]:
+    def _score_program(self, state: ContestState, text: str) -> tuple[ContestState, Outcome]:
         """Judge the coder's program."""
         answers = {**state.answers, CODER: text}
         after = replace(state, answers=answers, errors={}, public=None, broke="", last_program=text)
-        after = self._code(after, text)
+        after = self._judge_program(after, text)
         paid = state.scores.get(CODER, halves.NOTHING)
         team = {name: worth - paid[name] for name, worth in after.scores[CODER].items()}
         errors, solved = self._errors(after, text), after.solved

@@ -121,7 +121,7 @@ def noisy_message(problem: Problem, limit: int, turn: int, rng: random.Random) -
 
 
 def noisy_assembly(problem: Problem, heard: str, own: str, turn: int, rng: random.Random) -> str:
-    """What it is told, now and then with a crash, a slip or only the half of it; or a guess."""
+    """The assembled program, now and then with a crash, a slip or only half of it; or a guess."""
     answer = assemble_program(problem, heard if rng.randrange(6) else "-", own, turn)
     kind = rng.randrange(8)
     if kind == 0:

@@ -1,4 +1,4 @@
-"""The state of an episode, and what the coder and the tester read of it, each piece up to a bound."""
+"""The state of an episode, and the prompts of the coder and the tester. Long pieces are truncated."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ CODER, TESTER = "coder_0", "tester_1"
 
 @dataclass(frozen=True, slots=True)
 class ContestState:
-    """The state of an episode: the last round's answers, what came of them, and what was paid.
+    """The state of an episode: the last round's answers, their results, and the scores so far.
 
-    ``code``: the coder's program, ready to be judged. ``public`` and ``agreed``: the program on the
-    public tests and on the tester's. ``right``: the programs so far that passed every hidden test.
+    ``code``: the coder's program, ready to run. ``public`` and ``agreed``: its results on the public
+    tests and on the tester's. ``right``: the programs so far that passed every hidden test.
     ``broke``: how the program was stopped, if it did not run to its end on any public test.
 
     In the split view the tester's answer is its message; ``notice``: why it was not delivered;

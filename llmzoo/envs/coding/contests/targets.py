@@ -1,8 +1,8 @@
 """Wrong programs for a tester to catch, and tests that catch them.
 
-Wrong programs come with the problem or are small changes of a right one. Those count that pass
-every example of the problem, so no example catches them, however it is written. Where there is no
-such program, the ones count that the fewest tests catch.
+Wrong programs come with the problem or are small changes of a right one. Only those
+count that pass every example of the problem, so copying an example catches none of them. If there is
+no such program, those count that the fewest tests catch.
 
 Running all changes takes a second or two per problem. For the shipped problems
 ``scripts/samples/build.py --survey`` has done so: ``wrong.jsonl`` names the changes that count and the
@@ -29,10 +29,10 @@ from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.envs.tasks import content_id
 from llmzoo.sandbox.limits import Limits
 
-MOST = 6  # wrong programs of a problem
-TRIED = 24  # changes of a right program that are tried
-COMPARED = 8  # of them that are run on every test of the pool
-POOL = 6  # tests
+MAX_WRONG = 6  # wrong programs of a problem that count
+MAX_MUTATIONS = 24  # mutations of a right program that are tried
+MAX_COMPARED = 8  # of them that are run on every test of the pool
+MAX_POOL = 6  # tests in the pool
 _VARIANTS = 40  # changed examples that are tried until enough of them can be used
 _WANTED_VARIANTS = 3
 _QUICK_S = 1.0  # time limit of a wrong program on a test; running out of time does not catch it
@@ -43,8 +43,8 @@ Catches = Mapping[str, tuple[Test, ...]]  # the tests of the pool that catch eac
 @dataclass(frozen=True, slots=True)
 class Targets:
     """``pool``: tests that a tester could write. ``wrong``: programs, ready to be judged, with the
-    tests of the pool that catch them, the hardest first. ``tests``: a choice of tests that catches
-    ``most`` of them, as many as could be reached. ``usual``: how many a single test catches on average.
+    tests of the pool that catch them, the hardest first. ``tests``: chosen tests, which together
+    catch ``most`` of them. ``usual``: the number that a single test catches on average.
     """
 
     pool: tuple[Test, ...]
@@ -57,8 +57,8 @@ class Targets:
 def catch_score(
     tests: tuple[Test, ...], known: KnownSolution, problem: Problem, limits: Limits, most: int
 ) -> float:
-    """What right tests catch beyond a usual test, as a share of what ``most`` tests can; 1 for every
-    test where no wrong program is known."""
+    """How many wrong programs right tests catch, on a scale from 0 (as many as a single test on average) to
+    1 (as many as :attr:`Targets.tests`). 1 if no wrong program is known."""
     goal = find_targets(problem, known, limits, most)
     if not goal.wrong:
         return 1.0
@@ -105,16 +105,16 @@ def survey(
     passing: list[str] = []
     others: list[str] = []
     for code in _candidates(problem, known):
-        shown = _until_one_fails(code, problem, problem.public, quick)
+        shown = _run_until_failure(code, problem, problem.public, quick)
         if not any(trial.timed_out for trial in shown):
             (passing if all(trial.passed for trial in shown) else others).append(code)
-        if len(passing) == COMPARED:
+        if len(passing) == MAX_COMPARED:
             break
-    for codes in (passing, others[:COMPARED]):
+    for codes in (passing, others[:MAX_COMPARED]):
         by = {code: _catching_tests(code, pool, problem, quick) for code in codes}
         hardest = sorted((code for code in codes if by[code]), key=lambda code: len(by[code]))
         if hardest:
-            return {code: by[code] for code in hardest[:MOST]}
+            return {code: by[code] for code in hardest[:MAX_WRONG]}
     return {}
 
 
@@ -143,7 +143,7 @@ def _load_shipped(problem: Problem, known: KnownSolution, pool: tuple[Test, ...]
     }
 
 
-def _until_one_fails(
+def _run_until_failure(
     code: str, problem: Problem, tests: tuple[Test, ...], limits: Limits
 ) -> list[Trial]:
     trials_so_far: list[Trial] = []
@@ -199,7 +199,7 @@ def select_mutations(source: str) -> list[str]:
     except (RecursionError, MemoryError):
         return []
     random.Random(source).shuffle(names)
-    return names[:TRIED]
+    return names[:MAX_MUTATIONS]
 
 
 def _make_mutants(source: str) -> Iterator[str]:
@@ -215,7 +215,7 @@ def test_pool(problem: Problem, known: KnownSolution, limits: Limits) -> tuple[T
     and the output of a known solution."""
     by_length = sorted(problem.hidden, key=lambda test: len(test.input))
     fit = [test for test in by_length if _is_valid_test(test, problem)]
-    return tuple(fit[:POOL]) or _variants(problem, known.code, limits)
+    return tuple(fit[:MAX_POOL]) or _variants(problem, known.code, limits)
 
 
 def _is_valid_test(test: Test, problem: Problem) -> bool:

@@ -47,7 +47,7 @@ def split_solution(
 
     helper, main = f"def {HELPER}(value):\n    return value", function
     working: list[tuple[str, str]] = []
-    for expression in _movable(function):
+    for expression in _movable_expressions(function):
         helper, main = _extract_function(function, expression)
         if scoring.does_work(main, [HELPER]) and scoring.find_uses(main, HELPER) == ["used"]:
             working.append((helper, rest_with(main)))
@@ -98,7 +98,7 @@ def add_slips(source: str, rng: random.Random) -> str:
 # Expressions that may move
 
 
-def _movable(function: ast.FunctionDef) -> list[ast.expr]:
+def _movable_expressions(function: ast.FunctionDef) -> list[ast.expr]:
     """The expressions of a function that ``aux`` may compute, the largest first."""
     inside = [node for statement in function.body for node in ast.walk(statement)]
     bound: list[ast.AST] = [n.func for n in inside if isinstance(n, ast.Call)]  # moves as a whole
@@ -177,7 +177,7 @@ class _Replace(ast.NodeTransformer):
 # Slips
 
 
-def _swap(table: dict[str, str], pattern: str) -> Callable[[str, random.Random], str]:
+def _swap_match(table: dict[str, str], pattern: str) -> Callable[[str, random.Random], str]:
     """A slip that replaces one match of ``pattern`` by its entry in ``table``."""
     search = re.compile(pattern)
 
@@ -191,8 +191,8 @@ def _swap(table: dict[str, str], pattern: str) -> Callable[[str, random.Random],
     return slip
 
 
-def _number(source: str, rng: random.Random) -> str:
-    """A number that is one too large or too small."""
+def _change_number(source: str, rng: random.Random) -> str:
+    """Make a number one too large or too small."""
     matches = list(re.finditer(r"\b\d\b", source))
     if not matches:
         return source
@@ -201,7 +201,7 @@ def _number(source: str, rng: random.Random) -> str:
     return f"{source[: match.start()]}{wrong}{source[match.end() :]}"
 
 
-def _drop(pattern: str) -> Callable[[str, random.Random], str]:
+def _drop_last_match(pattern: str) -> Callable[[str, random.Random], str]:
     """A slip that leaves out the last match of ``pattern``."""
     search = re.compile(pattern)
 
@@ -214,23 +214,27 @@ def _drop(pattern: str) -> Callable[[str, random.Random], str]:
     return slip
 
 
-def _alone(source: str, rng: random.Random) -> str:
-    """The helper is forgotten: its argument is used instead of its value."""
+def _bypass_helper(source: str, rng: random.Random) -> str:
+    """The helper is not called: its argument is used instead of its value."""
     source = re.sub(rf"map\({HELPER}, ?(\w+(?:\(\w+\))?)\)", r"\1", source)
     source = re.sub(rf"(?<!def )\b{HELPER}\((\w+)\)", r"\1", source)
     return re.sub(rf"(?<!def )\b{HELPER}\(", "(", source)
 
 
 SLIPS: tuple[Callable[[str, random.Random], str], ...] = (
-    _swap(
+    _swap_match(
         {"+": "-", "-": "+", "*": "+", "//": "%", "%": "//", "<": ">", ">": "<", "==": "!="},
         r"//|[<>=!]=|[-+*%<>](?!=)",
     ),
-    _swap({"sum": "max", "max": "min", "min": "max", "sorted": "list", "set": "list"}, r"\w+"),
-    _number,
-    _drop(r"\breturn "),
-    _drop(r":(?=\n)"),
-    _drop(r"\)(?=\n|$)|\)(?=[-+*])"),
-    _drop(r" if (?:[^()\[\]\n]|\([^()\n]*\)|\[[^\[\]\n]*\])+(?=[)\]])"),  # of a comprehension
-    _alone,
+    _swap_match(
+        {"sum": "max", "max": "min", "min": "max", "sorted": "list", "set": "list"}, r"\w+"
+    ),
+    _change_number,
+    _drop_last_match(r"\breturn "),
+    _drop_last_match(r":(?=\n)"),
+    _drop_last_match(r"\)(?=\n|$)|\)(?=[-+*])"),
+    _drop_last_match(
+        r" if (?:[^()\[\]\n]|\([^()\n]*\)|\[[^\[\]\n]*\])+(?=[)\]])"
+    ),  # of a comprehension
+    _bypass_helper,
 )

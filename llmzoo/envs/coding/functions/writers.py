@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.coding import judging, programs
-from llmzoo.envs.coding.functions import feedback as told
+from llmzoo.envs.coding.functions import feedback as round_feedback
 from llmzoo.envs.coding.functions import players, scoring
 from llmzoo.envs.coding.functions.tasks import HELPER, FunctionTask, canonical, contract
 from llmzoo.envs.sources import PublicSet
@@ -88,7 +88,7 @@ class TwoWriters(TextEnv[WritingState]):
     ):
         if not 1 <= num_agents <= MAX_AGENTS:
             raise ConfigError(f"num_agents must be from 1 to {MAX_AGENTS}, got {num_agents}")
-        check_choice("feedback", feedback, told.KINDS)
+        check_choice("feedback", feedback, round_feedback.KINDS)
         check_choice("reward", reward, ("unit", "paper"))
         check_choice("signature", signature, (None, "free", "agreed"))
         check_choice("prompt", prompt, ("full", "terse"))
@@ -152,7 +152,7 @@ class TwoWriters(TextEnv[WritingState]):
             tests = "" if self.feedback == "plain" else "\n".join(task.public)
             public = self._judge(task, program, tests)
             agent_feedback = self._make_feedback(
-                told.Round(task, agent_programs, errors, facts, public)
+                round_feedback.Round(task, agent_programs, errors, facts, public)
             )
         if verdict is not None and judging.failure_reason(
             verdict
@@ -160,7 +160,9 @@ class TwoWriters(TextEnv[WritingState]):
             why = judging.failure_reason(verdict)
             errors = {agent: errors.get(agent, why) for agent in self.possible_agents}
         last = {
-            a: told.truncate(agent_programs[a] or actions[a], told.MAX_PROGRAM_CHARS)
+            a: round_feedback.truncate(
+                agent_programs[a] or actions[a], round_feedback.MAX_PROGRAM_CHARS
+            )
             for a in agent_programs
         }
         paid = {name: worth - state.parts.get(name, 0.0) for name, worth in parts.items()}
@@ -198,7 +200,7 @@ class TwoWriters(TextEnv[WritingState]):
         for agent, text in texts.items():
             duties = self._duties(task, agent)
             try:
-                written[agent] = self._read(task, duties, text)
+                written[agent] = self._extract_program(task, duties, text)
             except programs.NoProgram as error:
                 errors[agent] = f"malformed: {error}"
                 parses += scoring.ATTEMPT * programs.begins_definition(text, duties)
@@ -213,7 +215,7 @@ class TwoWriters(TextEnv[WritingState]):
                 errors[agent] = f"left out: {left_out}"
         return written, errors, parses / len(self.possible_agents)
 
-    def _read(self, task: FunctionTask, duties: Sequence[str], text: str) -> str:
+    def _extract_program(self, task: FunctionTask, duties: Sequence[str], text: str) -> str:
         """The program in an answer, without the functions of other agents; raises ``NoProgram``."""
         others = {*self.helpers, task.entry_point} - {*duties}
         program = programs.remove_definitions(programs.extract(text, duties), others)
@@ -248,25 +250,25 @@ class TwoWriters(TextEnv[WritingState]):
         idle = self._judge_without_helper(self.episode.task, HELPER, [helper, main])
         return idle is None or not idle.ok
 
-    def _make_feedback(self, played: told.Round) -> dict[str, str]:
+    def _make_feedback(self, played: round_feedback.Round) -> dict[str, str]:
         """The feedback of each agent."""
         agent_feedback = {}
         for agent in self.possible_agents:
             if self.feedback == "plain":
                 text = "improve your program"
             elif self.feedback == "passed":
-                text = told.passed_summary(played)
+                text = round_feedback.passed_summary(played)
             elif self.feedback == "diagnostics":
-                text = told.diagnostics(played, agent)
+                text = round_feedback.diagnostics(played, agent)
             elif self.reviewer is None:
-                text = told.hints(played, agent)
+                text = round_feedback.hints(played, agent)
             else:
-                text = self.reviewer(told.review(played, agent), agent)
-            agent_feedback[agent] = told.truncate(text, told.MAX_CHARS)
+                text = self.reviewer(round_feedback.review(played, agent), agent)
+            agent_feedback[agent] = round_feedback.truncate(text, round_feedback.MAX_CHARS)
         return agent_feedback
 
-    def _solution(self, agent: str, treat: Callable[[str], str]) -> str:
-        """The agent's part of the reference solution, each function passed through ``treat``."""
+    def _solution(self, agent: str, transform: Callable[[str], str]) -> str:
+        """The agent's part of the reference solution, each function passed through ``transform``."""
         task = self.episode.task
         if not task.solution:
             raise NoSolutionError(f"{self.metadata['name']}: {task.name} comes without a solution")
@@ -277,10 +279,10 @@ class TwoWriters(TextEnv[WritingState]):
                 task.solution[0], task.entry_point, self._tests_need
             )
         if len(self.possible_agents) == 1:
-            return f"{treat(helper)}\n{treat(main)}"
+            return f"{transform(helper)}\n{transform(main)}"
         if agent == self.possible_agents[-1]:
-            return treat(players.join_helpers(main, task.entry_point, self.helpers))
-        return treat(players.rename_function(helper, self._duties(task, agent)[0]))
+            return transform(players.join_helpers(main, task.entry_point, self.helpers))
+        return transform(players.rename_function(helper, self._duties(task, agent)[0]))
 
     # Prompts
 

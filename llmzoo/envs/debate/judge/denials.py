@@ -37,8 +37,8 @@ _DENIES = re.compile(
 _VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|had|will|would|can|could|should)(n't|'t| not\b| never\b)?(?!\w)"
 )
-FEW = 4  # verbs: fewer tell nothing about a speech
-ALIKE = 3  # words in common that make two texts be about the same
+MIN_VERBS = 4  # the share of negated verbs is computed of at least this many
+MIN_COMMON_WORDS = 3  # words in common from which two texts are about the same thing
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def find_denials(text: str) -> Denial:
 def negated_verb_share(text: str) -> float:
     """The share of auxiliary verbs that are negated: people who argue negate a third at most."""
     negations = _VERB.findall(text)
-    return sum(map(bool, negations)) / max(FEW, len(negations))
+    return sum(map(bool, negations)) / max(MIN_VERBS, len(negations))
 
 
 def is_negation_of(text: str, given: str) -> bool:

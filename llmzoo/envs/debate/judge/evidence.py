@@ -28,11 +28,13 @@ from llmzoo.envs.debate.judge.words import (
 from llmzoo.envs.debate.tasks import BriefPoint, Topic
 from llmzoo.envs.prose import linear_ramp
 
-LONGEST = 6  # digits of a figure that a person would calculate with mentally
-AGAIN = 0.5  # evidence that the side has given before counts half
-NAMED = 2  # words of the other's speech that name what is answered, one where it is said whose
-OWN = 2  # words of the own brief that answer it
-REACH = 4  # sentences in which the answer may be, from the one that names its target on
+MAX_MENTAL_DIGITS = 6  # digits of a figure with which a speaker may calculate
+REPEAT_FACTOR = 0.5  # the weight of evidence that the side has given before
+MIN_TARGET_WORDS = 2  # words that a reply shares with the sentence it answers; 1 in reported speech
+MIN_OWN_WORDS = 2  # words of the own brief that a reply must have
+REPLY_SENTENCES = (
+    4  # the reply is searched in this many sentences, from the one that names its target
+)
 _AGAINST = re.compile(
     r"\b(?:but|yet|however|although|though|while|whereas|instead|rather|even if|on the contrary|"
     r"nevertheless|still|hardly|fails?|misses|ignores?|overlooks?|forgets?|answers?|"
@@ -48,7 +50,7 @@ def score_evidence(topic: Topic, side: str, speech: Text, before: Sequence[Text]
     known = [
         max((score_telling(point, earlier) for earlier in before), default=0.0) for point in points
     ]
-    spent = AGAIN if min(known) < 0.5 else 1.0
+    spent = REPEAT_FACTOR if min(known) < 0.5 else 1.0
     return min(
         1.0,
         sum(
@@ -95,7 +97,7 @@ def find_invented_figures(topic: Topic, speech: Text, heard: tuple[str, ...]) ->
 
 def _derivable_figures(figures_in_sentence: frozenset[str]) -> frozenset[str]:
     """What a speaker may work out from the figures of one sentence."""
-    values = [float(figure) for figure in figures_in_sentence if len(figure) <= LONGEST]
+    values = [float(figure) for figure in figures_in_sentence if len(figure) <= MAX_MENTAL_DIGITS]
     pairs = [*itertools.combinations(values, 2), *((value, 100.0) for value in values)]
     return frozenset(f"{result:g}" for one, two in pairs for result in (abs(one - two), one + two))
 
@@ -114,14 +116,14 @@ def score_replies(topic: Topic, side: str, speech: Text, last: Text) -> float | 
     thoughts = [one | two for one, two in zip(targets, [*targets[1:], frozenset()], strict=True)]
     answered: set[int] = set()
     for i, sentence in enumerate(speech):
-        following = speech[i : i + REACH]
+        following = speech[i : i + REPLY_SENTENCES]
         used = {
             stem for s in following for clause in asserted_clauses(s) for stem in clause.stems & own
         }
         against = any(_AGAINST.search(s.text.lower()) for s in following[:3])
-        if not (against and len(used) >= OWN and is_well_shaped(sentence)):
+        if not (against and len(used) >= MIN_OWN_WORDS and is_well_shaped(sentence)):
             continue
-        needed = 1 if is_reported(sentence) else NAMED
+        needed = 1 if is_reported(sentence) else MIN_TARGET_WORDS
         names = _recognizable_words(sentence)
         mention = names.union(*map(_recognizable_words, following[1:2]))
         named = [
@@ -139,7 +141,8 @@ def answerable_sentences(topic: Topic, side: str, last: Text) -> Text:
     return tuple(
         sentence
         for sentence in last
-        if is_well_shaped(sentence) and len(subject_stems(topic, side, sentence)) >= NAMED
+        if is_well_shaped(sentence)
+        and len(subject_stems(topic, side, sentence)) >= MIN_TARGET_WORDS
     )
 
 

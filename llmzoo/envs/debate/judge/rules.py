@@ -1,7 +1,7 @@
-"""The rule-based judge: offline, deterministic, pure functions from a debate to named parts.
+"""The rule-based judge: offline, deterministic, pure functions from a debate to named scores.
 
-A speech is worth ``gate x sum of weight x part``, from 0 to 1. A side is worth the mean over all its
-speeches; those not yet held count 0. The parts are each from 0 to 1:
+The score of a speech is ``gate x sum of weight x part``, from 0 to 1. The score of a side is the mean
+over all its speeches; those not yet held count 0. Each part is from 0 to 1:
 
 | part | weight | what earns it |
 |---|---|---|
@@ -12,8 +12,8 @@ speeches; those not yet held count 0. The parts are each from 0 to 1:
 | novelty | 0.1 | it repeats neither itself, nor the other side, nor the brief word for word |
 | consistency | 0.1 | it neither contradicts its side's earlier words nor gives up its case |
 
-Responsiveness counts as earned if there is nothing to answer: in the first speech, and after one
-without sense.
+Responsiveness is 1 if there is nothing to answer: in the first speech, and after a speech without a
+sentence on the subject.
 
 The gate is the product of what every argument needs: prose (40 words in sentences of a possible
 order), stance (full from 0.5 up; 0 if nearly every verb is negated), novelty, consistency, evidence
@@ -62,7 +62,7 @@ def score(debate: Debate) -> Scores:
 
 @lru_cache(maxsize=4_096)
 def score_speech(topic: Topic, before: tuple[Speech, ...], speech: Speech) -> Mapping[str, float]:
-    """What one speech is worth after the speeches ``before``, by part."""
+    """The weighted parts of a speech that follows the speeches ``before``; they sum to its score."""
     parts, gate = judge_speech(topic, before, speech)
     return {name: gate * WEIGHTS[name] * value for name, value in parts.items()}
 

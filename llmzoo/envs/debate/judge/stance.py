@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from llmzoo.envs.debate.judge.denials import ALIKE, denies, is_negation_of
+from llmzoo.envs.debate.judge.denials import MIN_COMMON_WORDS, denies, is_negation_of
 from llmzoo.envs.debate.judge.words import (
     VOCABULARY,
     Clause,
@@ -22,7 +22,7 @@ from llmzoo.envs.debate.judge.words import (
 from llmzoo.envs.debate.tasks import Topic, other_side
 from llmzoo.envs.prose import linear_ramp
 
-ENOUGH = 4  # words of the own brief in a speech that keeps to its subject
+FULL_OWN_WORDS = 4  # different words of the own brief from which a speech gets the full score
 HEARD_WEIGHT = 0.3  # the weight of a word of the other brief that the other side has just used
 
 _OPPONENT = (
@@ -171,7 +171,7 @@ def score_stance(topic: Topic, side: str, speech: Text, last: Text = ()) -> floa
         return 0.0
     share, used = measure_leaning(topic, side, speech, last)
     named = 1.0 if says > 0 or agrees_with_position(topic, side, speech) else 0.0
-    argued = linear_ramp(share, 0.45, 0.6) * linear_ramp(used, 0, ENOUGH)
+    argued = linear_ramp(share, 0.45, 0.6) * linear_ramp(used, 0, FULL_OWN_WORDS)
     return argued * (0.75 + 0.25 * named)
 
 
@@ -189,7 +189,7 @@ def _declared_side(clause: Clause) -> str | None:
 def _denies_brief(topic: Topic, side: str, clause: Clause) -> bool:
     """Whether the clause denies the part of the brief that it is about."""
     part = max(_brief_clauses(topic, side), key=lambda part: len(clause.stems & part.stems))
-    alike = len(clause.stems & part.stems) >= max(ALIKE, 0.4 * len(clause.stems))
+    alike = len(clause.stems & part.stems) >= max(MIN_COMMON_WORDS, 0.4 * len(clause.stems))
     return alike and is_negation_of(clause.text, part.text)
 
 

@@ -20,9 +20,9 @@ from llmzoo.envs.debate.judge.words import (
 from llmzoo.envs.debate.tasks import Topic
 from llmzoo.envs.prose import NGram, linear_ramp, ngram_coverage, ngrams, repeated_ngram_share
 
-ENOUGH = 40  # words: a speech of fewer is worth less, one of 15 nothing
-COPY = 4  # words in a row that are repeated
-QUOTE = 8  # words in a row that are taken from the brief
+FULL_LENGTH = 40  # words from which the length counts in full; at 15 the score is 0
+REPEAT_NGRAM = 4  # words in a row: the unit of repetition
+BRIEF_NGRAM = 8  # words in a row: the unit of quotes from the briefs
 _COMPOUND = re.compile(r"\b\w+-\w+(?:-\w+)?\b")  # "the on-call midwife" holds no "the on"
 _MARKERS = [re.compile(rf"\b(?:{'|'.join(kind)})\b") for kind in MARKERS.values()]
 
@@ -38,7 +38,7 @@ def score_prose(speech: Text) -> float:
     plain = sum(word.isascii() for word in every) / total
     varied = len(set(every)) / total
     return (
-        linear_ramp(total, 15, ENOUGH)
+        linear_ramp(total, 15, FULL_LENGTH)
         * linear_ramp(shaped, 0.6, 0.9)
         * linear_ramp(function, 0.2, 0.3)
         * linear_ramp(function, 0.8, 0.65)
@@ -89,10 +89,16 @@ def score_novelty(
     briefs = [sentences(line) for line in (*topic.pro.lines, *topic.con.lines)]
     given = brief_stems(topic, side)
     return (
-        linear_ramp(ngram_coverage(all_words, _known_runs(own, COPY), COPY), 0.85, 0.55)
-        * linear_ramp(repeated_ngram_share(all_words, COPY), 0.5, 0.2)
-        * linear_ramp(ngram_coverage(all_words, _known_runs(others, COPY), COPY), 0.65, 0.35)
-        * linear_ramp(ngram_coverage(all_words, _known_runs(briefs, QUOTE), QUOTE), 0.9, 0.6)
+        linear_ramp(
+            ngram_coverage(all_words, _known_runs(own, REPEAT_NGRAM), REPEAT_NGRAM), 0.85, 0.55
+        )
+        * linear_ramp(repeated_ngram_share(all_words, REPEAT_NGRAM), 0.5, 0.2)
+        * linear_ramp(
+            ngram_coverage(all_words, _known_runs(others, REPEAT_NGRAM), REPEAT_NGRAM), 0.65, 0.35
+        )
+        * linear_ramp(
+            ngram_coverage(all_words, _known_runs(briefs, BRIEF_NGRAM), BRIEF_NGRAM), 0.9, 0.6
+        )
         * linear_ramp(sum(stem in given for stem in stems) / max(1, len(stems)), 0.97, 0.86)
     )
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from llmzoo.envs.debate.tasks import SIDES
 
 TIE = 0.02  # scores closer than this are a draw
-CLEAR = 0.25  # the lead that counts in full
+CLEAR_LEAD = 0.25  # a lead from here up counts in full
 WORST = -1.0  # the agreement of a verdict that cannot be read
 _OBJECT = re.compile(r"\{[^{}]{0,500}\}")
 _PAIR = re.compile(r"\b(pro|con)\b\W{0,5}([01](?:\.[0-9]{1,10})?)(?![0-9.])", re.IGNORECASE)
@@ -55,7 +55,7 @@ def leading_side(scores: Mapping[str, float]) -> str | None:
 
 
 def _lead(scores: Mapping[str, float]) -> float:
-    return max(-1.0, min(1.0, (scores["pro"] - scores["con"]) / CLEAR))
+    return max(-1.0, min(1.0, (scores["pro"] - scores["con"]) / CLEAR_LEAD))
 
 
 def _score(side: str, value: object) -> float:

@@ -18,7 +18,7 @@ VOCABULARY = {
 }
 MARKERS = {name: split_phrases(text) for name, text in _LISTS["markers"].items()}
 FUNCTION = VOCABULARY["function"]
-SMALL = 10  # figures up to this are part of ordinary speech ("two reasons", "1.")
+MAX_SMALL_FIGURE = 10  # figures up to this are part of ordinary speech ("two reasons", "1.")
 _ENDINGS = [
     "ations",
     "ation",
@@ -179,4 +179,4 @@ def claimed_figures(tokens: tuple[str, ...]) -> frozenset[str]:
 
 
 def _is_small(figure: str) -> bool:
-    return len(figure) <= 2 and int(figure) <= SMALL
+    return len(figure) <= 2 and int(figure) <= MAX_SMALL_FIGURE

@@ -101,12 +101,12 @@ def _locally_connected(free: int, width: int) -> int:
     return free & ~(right & ~met_right | down & ~met_down | left & ~met_left)
 
 
-def room(rng: random.Random, height: int, width: int, walls: float) -> int:
+def sample_room(rng: random.Random, height: int, width: int, walls: float) -> int:
     """A random connected floor: the largest part of a room with random inner walls.
 
     0 if no part has more than half of the cells.
     """
-    inner, digits = _plan(height, width, walls)
+    inner, digits = _wall_bits(height, width, walls)
     solid, size = 0, height * width
     for digit in digits:
         if digit:
@@ -124,7 +124,7 @@ def room(rng: random.Random, height: int, width: int, walls: float) -> int:
 
 
 @lru_cache(maxsize=256)
-def _plan(height: int, width: int, walls: float) -> tuple[int, tuple[int, ...]]:
+def _wall_bits(height: int, width: int, walls: float) -> tuple[int, tuple[int, ...]]:
     """The inner cells, and ``walls`` in binary (sixteenths), last digit first.
 
     Combine random bits with "or" for a 1 and with "and" for a 0: the result is 1 with that probability.
@@ -138,21 +138,24 @@ def _plan(height: int, width: int, walls: float) -> tuple[int, tuple[int, ...]]:
     return inner, tuple(digits)
 
 
-def pull_one(
+def pull_one_box(
     rng: random.Random, floor: int, goal: int, width: int, least: int
 ) -> tuple[int, int] | None:
-    """Box and player (masks) at least ``least`` pushes from the goal, or None."""
+    """Box and player (masks) at least ``least`` pushes from the goal; None if there is no such position."""
     layers = pulls(floor, width, sides(floor, goal, width))
     if len(layers) <= least:
         return None
     layer = layers[least + int(rng.random() * (len(layers) - least))]
-    return _stand(rng, layer, layer[0] | layer[1] | layer[2] | layer[3], floor, width)
+    return _sample_placement(rng, layer, layer[0] | layer[1] | layer[2] | layer[3], floor, width)
 
 
-def pull_all(rng: random.Random, floor: int, goals: int, width: int) -> tuple[int, int] | None:
-    """Boxes and player (masks) after pulling every box off the goals, and some once more; or None."""
+def pull_all_boxes(
+    rng: random.Random, floor: int, goals: int, width: int
+) -> tuple[int, int] | None:
+    """Boxes and player (masks) after every box was pulled off the goals, and some twice. None if it
+    fails."""
     boxes = goals
-    player = any_of(rng, floor & ~boxes)
+    player = sample_cell(rng, floor & ~boxes)
     waiting = list(cells_in_mask(boxes))
     rng.shuffle(waiting)
     again = sum(rng.random() < 0.5 for _ in waiting)
@@ -172,7 +175,7 @@ def pull_all(rng: random.Random, floor: int, goals: int, width: int) -> tuple[in
         if layers:
             layer = layers[int(rng.random() * len(layers))]
             cells = (layer[0] | layer[1] | layer[2] | layer[3]) & ~goals
-            pulled = _stand(rng, layer, cells, free, width) if cells else None
+            pulled = _sample_placement(rng, layer, cells, free, width) if cells else None
         if pulled is not None:
             boxes = boxes & ~box | pulled[0]
             player = pulled[1]
@@ -187,17 +190,19 @@ def pull_all(rng: random.Random, floor: int, goals: int, width: int) -> tuple[in
     return boxes, player
 
 
-def any_of(rng: random.Random, cells: int) -> int:
-    """One of the cells, as a mask."""
+def sample_cell(rng: random.Random, cells: int) -> int:
+    """One of the cells at random, as a mask."""
     for _ in range(int(rng.random() * cells.bit_count())):
         cells &= cells - 1
     return cells & -cells
 
 
-def _stand(rng: random.Random, layer: Sides, cells: int, free: int, width: int) -> tuple[int, int]:
+def _sample_placement(
+    rng: random.Random, layer: Sides, cells: int, free: int, width: int
+) -> tuple[int, int]:
     """One of ``cells`` for the box, and a cell for the player, connected to a side in ``layer``."""
-    box = any_of(rng, cells)
+    box = sample_cell(rng, cells)
     beside = (box & layer[0]) >> width | (box & layer[1]) << width
     beside |= (box & layer[2]) >> 1 | (box & layer[3]) << 1
-    side = any_of(rng, beside) if beside & (beside - 1) else beside
-    return box, any_of(rng, flood_fill(side, free & ~box, width))
+    side = sample_cell(rng, beside) if beside & (beside - 1) else beside
+    return box, sample_cell(rng, flood_fill(side, free & ~box, width))

@@ -19,12 +19,12 @@ from llmzoo.envs.games.sokoban.levels import (
     mask_of_symbols,
 )
 from llmzoo.envs.games.sokoban.rooms import (
-    any_of,
-    pull_all,
-    pull_one,
+    pull_all_boxes,
+    pull_one_box,
     pullable,
     pullable_twice,
-    room,
+    sample_cell,
+    sample_room,
 )
 from llmzoo.envs.games.sokoban.scoring import min_pushes_left
 from llmzoo.envs.record_files import BadRecord, NamedRecord
@@ -84,20 +84,20 @@ def sample_task(
     for attempt in range(_MOST_TRIES):
         if attempt == _TRIES and min_pushes is None:
             least = 1
-        floor = room(rng, height, width, walls)
+        floor = sample_room(rng, height, width, walls)
         if boxes == 1 and least > 1:
             candidates = pullable_twice(floor, width)
         else:
             candidates = pullable(floor, width)
         if candidates.bit_count() < boxes or floor.bit_count() <= 2 * boxes:
             continue
-        goals = any_of(rng, candidates)
+        goals = sample_cell(rng, candidates)
         if boxes == 1:
-            pulled = pull_one(rng, floor, goals, width, least)
+            pulled = pull_one_box(rng, floor, goals, width, least)
         else:
             while goals.bit_count() < boxes:
-                goals |= any_of(rng, candidates & ~goals)
-            pulled = pull_all(rng, floor, goals, width)
+                goals |= sample_cell(rng, candidates & ~goals)
+            pulled = pull_all_boxes(rng, floor, goals, width)
         if pulled is None:
             continue
         level = _level_text(height, width, floor, goals, *pulled)

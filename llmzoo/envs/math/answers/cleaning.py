@@ -126,10 +126,10 @@ def clean(text: str) -> str:
         text = _without_latex(text)
     elif "{" in text:
         text = _BRACED_COMMA.sub("", text).replace("{,}", ",")
-    text = _INDEX_LAST.sub(r"\1_\3^\2", _SMALL.sub(_small, text))
+    text = _INDEX_LAST.sub(r"\1_\3^\2", _SMALL.sub(_spell_script, text))
     for pattern, spelled in _KEYBOARD:
         text = pattern.sub(spelled, text)
-    text = _join(_LETTERS.sub(_word, text)).rstrip(" \\").lstrip()
+    text = _join_digit_groups(_LETTERS.sub(_mark_word, text)).rstrip(" \\").lstrip()
     return text if text.endswith("..") else text.rstrip(".").strip()
 
 
@@ -145,12 +145,12 @@ def _without_latex(text: str) -> str:
     text = _BRACED_COMMA.sub("", text).replace("{,}", ",")
     for pattern, spelled in _LATEX:
         text = pattern.sub(spelled, text)
-    text = _REPEATING.sub(_repeating, _TEXT.sub(_words, text))
-    text = _PLAIN_TEX.sub(_plain_tex, text)
-    return _COMMAND.sub(_command, text)
+    text = _REPEATING.sub(_spell_repeating, _TEXT.sub(_spell_text, text))
+    text = _PLAIN_TEX.sub(_spell_plain_tex, text)
+    return _COMMAND.sub(_spell_command, text)
 
 
-def _join(text: str) -> str:
+def _join_digit_groups(text: str) -> str:
     """``1,234`` and ``1 234`` as ``1234``, but not in brackets, where a comma separates."""
     for match in reversed(list(_GROUPS.finditer(text))):
         before = text[: match.start()]
@@ -159,12 +159,12 @@ def _join(text: str) -> str:
     return text
 
 
-def _small(match: re.Match[str]) -> str:
+def _spell_script(match: re.Match[str]) -> str:
     table, sign = (_RAISED, "^") if match[1] else (_LOWERED, "_")
     return f"{sign}{{{match[0].translate(table)}}}"
 
 
-def _word(match: re.Match[str]) -> str:
+def _mark_word(match: re.Match[str]) -> str:
     """Letters as a text if they are a word, and unchanged if they are a product of variables."""
     letters = match[0]
     if letters[0] in "«\\_":
@@ -181,7 +181,7 @@ def _word(match: re.Match[str]) -> str:
     return letters if is_product and not is_counted else f"«{letters}»"
 
 
-def _words(match: re.Match[str]) -> str:
+def _spell_text(match: re.Match[str]) -> str:
     """``\\text{...}``: a sign stays a sign, and/or become a separator, everything else a text."""
     inner = match[1].strip()
     if inner.isdigit():
@@ -193,19 +193,19 @@ def _words(match: re.Match[str]) -> str:
     return "%" if inner == "%" or _PERCENT.fullmatch(inner) else f"«{inner}»"
 
 
-def _repeating(match: re.Match[str]) -> str:
+def _spell_repeating(match: re.Match[str]) -> str:
     r"""``0.1\overline{36}`` as a fraction."""
     whole, fixed, period = match[1] or "0", match[2], match[3]
     nines = 10 ** len(period) - 1
     return rf"\frac{{{int(whole + fixed) * nines + int(period)}}}{{{10 ** len(fixed) * nines}}}"
 
 
-def _plain_tex(match: re.Match[str]) -> str:
+def _spell_plain_tex(match: re.Match[str]) -> str:
     command = r"\frac" if match[2] == "over" else r"\binom"
     return f"{command}{{{match[1]}}}{{{match[3]}}}"
 
 
-def _command(match: re.Match[str]) -> str:
+def _spell_command(match: re.Match[str]) -> str:
     name = match[1]
     if name in _KNOWN:
         return _COMMANDS.get(name, match[0])

@@ -1,6 +1,7 @@
 """Reads proposals and judges them. Pure functions.
 
-An agent's own parts for its proposal, and the team's for all proposals; each constraint is a part:
+The reward components: form to others are an agent's own, for its proposal; agree and meeting are the
+team's, for all proposals.
 
 * form: one time can be read; length: the meeting has its length; hours: it lies within the work hours
   of a day and begins on the hour or half hour.

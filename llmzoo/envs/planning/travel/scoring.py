@@ -1,16 +1,17 @@
-"""What a plan is worth. Pure functions.
+"""The reward components of a plan. Pure functions.
 
-An agent's own parts are the constraints that it can keep by itself. They are paid only if its half is complete
-and names nothing that is not in its tables, since an empty half breaks no other rule.
+An agent's own components are the constraints that it can keep by itself. Except for
+form, they count only if its half is complete and names nothing that is not in its tables, since an empty half breaks
+no other rule.
 
 * form: the half can be read. tables: all that it names is in the tables. complete: nothing is missing.
 * of the booker: route, city, modes, nights, rule, room, transport. Of the guide: restaurants, sights,
   cuisine.
 
-The team's parts need both halves:
+The team's components need both halves:
 
 * together: the share of days on which the guide's meals and sights suit the booker's cities.
-* budget: the plan keeps it, and ``together`` is full.
+* budget: the plan stays within it, and ``together`` is full.
 * plan: all constraints hold.
 """
 
@@ -68,7 +69,7 @@ def own_reward_components(half: str, verdicts: Mapping[str, bool] | None) -> dic
 def alone_reward_components(
     booker: Mapping[str, float], guide: Mapping[str, float]
 ) -> dict[str, float]:
-    """The parts of an agent that plans alone: half of each half's."""
+    """The components of an agent that plans alone: the mean of those of both halves."""
     names = dict.fromkeys([*booker, *guide])
     return {name: (booker.get(name, 0.0) + guide.get(name, 0.0)) / 2 for name in names}
 

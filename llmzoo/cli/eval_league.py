@@ -78,7 +78,8 @@ def run(argv: Sequence[str]) -> None:
     settings |= {"device": options.device, "trust_remote_code": options.trust_remote_code}
     agents = require_two_agents(env, {**env_args, "split": options.split})
     with redirect_stdout_to_stderr():
-        make_entrants(names, agents, **settings)  # what cannot be had is told first
+        # raises for players that cannot be loaded, before anything is played
+        make_entrants(names, agents, **settings)
     try:
         from llmzoo.report.league import save_league_plots
     except ModuleNotFoundError as error:

@@ -89,7 +89,7 @@ class LanguageModel:
         self.pad_id = int(pad if pad is not None else min(self.eos_ids, default=0))
 
     def sampling_for(self, agent: str) -> Sampling:
-        """The settings with which an agent's completions are sampled; likelihoods are under these."""
+        """The sampling settings of an agent. Likelihoods of its completions are under these settings too."""
         raise NotImplementedError
 
     @property
@@ -99,7 +99,7 @@ class LanguageModel:
 
     @property
     def microbatch_tokens(self) -> int:
-        """The tokens that a forward pass with gradients reads, where no setting says."""
+        """The default number of tokens of a forward pass with gradients."""
         return microbatch_tokens(self.model, recompute=self.gradient_checkpointing)
 
     @property
@@ -136,7 +136,7 @@ class LanguageModel:
                 recompute=self._recompute_hook(),
                 compiled=self.compiled,
             )
-            apart = None
+            divergence = None
             if target is not None:
                 assert result.hidden is not None
                 real = result.mask.bool()
@@ -144,9 +144,16 @@ class LanguageModel:
                 flat = target.divergence(
                     head, result.hidden[real], sampling.temperature, self.activate
                 )
-                apart = torch.zeros_like(result.mask).masked_scatter(real, flat)
-            kept = result.hidden if hidden else None
-            return result.logprobs, result.entropy, result.mask, result.top, kept, apart
+                divergence = torch.zeros_like(result.mask).masked_scatter(real, flat)
+            hidden_states = result.hidden if hidden else None
+            return (
+                result.logprobs,
+                result.entropy,
+                result.mask,
+                result.top,
+                hidden_states,
+                divergence,
+            )
 
         with self.ready():
             return Likelihood(*sharding.run_with_weights(self.model, compute))

@@ -89,8 +89,8 @@ def attach_samplers(
     """Let policies sample from vLLM. Policies that share a model share an engine.
 
     ``config``: from :func:`llmzoo.policies.vllm.config.sampler_config`. Raises
-    :class:`ConfigError` for several models on one server, for several engines here that are to sleep, and
-    for a policy that is the bare base of others' adapters.
+    :class:`ConfigError` for several models on one server, for ``sleep`` with several engines in this
+    process, and for a policy that is the bare base of other policies' adapters.
     """
     by_model: dict[int, list[TransformersPolicy]] = {}
     for policy in policies:
@@ -107,13 +107,13 @@ def attach_samplers(
             f"only one engine of a process can sleep, and {len(by_model)} models have one each: leave "
             "sleep out, or share one model (policies='shared' or 'lora')"
         )
-    for sharing in by_model.values():
+    for model_policies in by_model.values():
         engine: VllmEngine = (
-            VllmServerEngine(sharing, sampler, config)
+            VllmServerEngine(model_policies, sampler, config)
             if isinstance(config, ServerArgs)
-            else ColocatedVllmEngine(sharing, config)
+            else ColocatedVllmEngine(model_policies, config)
         )
-        for policy in sharing:
+        for policy in model_policies:
             policy.sampler = VllmSampler(policy, engine)
             if policy.adapter is not None:
                 policy.sampler.sync_weights()

@@ -51,9 +51,9 @@ class RewardCall:
             raise ConfigError(
                 f"the parameters of reward function {self.name} cannot be read: {error}"
             ) from None
-        self._names_passed = {"prompts", "batch_items"}
+        self._known_names = {"prompts", "batch_items"}
         if agents == 1:
-            self._names_passed |= {"completions", *columns}
+            self._known_names |= {"completions", *columns}
         self._determine_form()
 
     def __call__(
@@ -110,7 +110,7 @@ class RewardCall:
                 keywords |= {
                     key: value for key, value in known.items() if key not in explicit_names
                 }
-            elif name in self._names_passed and name in known:
+            elif name in self._known_names and name in known:
                 if kind is parameter.KEYWORD_ONLY:
                     keywords[name] = known[name]
                 else:
@@ -131,37 +131,37 @@ class RewardCall:
     def _determine_form(self) -> None:
         """Set ``_form``, the way in which answers are passed. Raises :class:`ConfigError` if none fits."""
         kinds = [p.kind for p in self._parameters]
-        slots = [
+        answer_parameters = [
             p
             for p in self._parameters
             if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-            and p.name not in self._names_passed
+            and p.name not in self._known_names
         ]
-        needed = sum(p.default is p.empty for p in slots)
+        required_count = sum(p.default is p.empty for p in answer_parameters)
         names = {p.name for p in self._parameters}
-        takes_any = inspect.Parameter.VAR_POSITIONAL in kinds
-        if self.agents == 1 and "completions" in names and needed == 0:
+        takes_varargs = inspect.Parameter.VAR_POSITIONAL in kinds
+        if self.agents == 1 and "completions" in names and required_count == 0:
             self._form = "by name"
-        elif needed <= self.agents <= len(slots) or (takes_any and needed <= self.agents):
+        elif required_count <= self.agents <= len(answer_parameters) or (
+            takes_varargs and required_count <= self.agents
+        ):
             self._form = "each"
-        elif needed == self.agents + 1 and not takes_any:
+        elif required_count == self.agents + 1 and not takes_varargs:
             self._form = "prompts first"
-        elif needed == 1 and not takes_any:
+        elif required_count == 1 and not takes_varargs:
             self._form = "all in one"
         else:
             self._form = ""
         unknown = [
             p.name
             for p in self._parameters
-            if p.kind is p.KEYWORD_ONLY
-            and p.default is p.empty
-            and p.name not in self._names_passed
+            if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name not in self._known_names
         ]
         if not self._form or unknown:
             raise ConfigError(
                 f"reward function {self.name}({', '.join(map(str, self._parameters))}) does not fit "
                 f"{self.agents} agents: it takes a list of answers for each of them, and by name "
-                f"{', '.join(sorted(self._names_passed))}"
+                f"{', '.join(sorted(self._known_names))}"
             )
 
 
@@ -175,8 +175,8 @@ class Formatters:
     """One formatter per agent. It turns a task into a prompt, and at later turns an external
     prompt.
 
-    None: the task's column ``prompt``, and at later turns the external prompt. At later turns a
-    formatter gets the task with the external prompt in its column ``prompt`` (the original one is
+    ``formatters`` None: the task's column ``prompt``, and at later turns the external prompt. At later
+    turns a formatter gets the task with the external prompt in its column ``prompt`` (the original one is
     in ``_original_prompt``), and also as ``external_prompts`` if it has that parameter. With
     ``passthrough``, agents read the external prompt unchanged.
     """

@@ -199,8 +199,8 @@ def _task_info(kind: Any, *, has_parameters: bool = False) -> ExternalTaskInfo:
         refused = "it needs parameters, such as a game to change"
     elif not (kind.provides_observation_string or kind.provides_information_state_string):
         refused = "it shows its players no text"
-    unknown = refused or has_parameters
-    agents = () if unknown else tuple(_player_names(_game(kind.short_name)))
+    agents_unknown = refused or has_parameters
+    agents = () if agents_unknown else tuple(_player_names(_game(kind.short_name)))
     return ExternalTaskInfo(agents, f"{kind.long_name}: {kind.dynamics.name.lower()}", refused)
 
 
@@ -273,7 +273,9 @@ def _choices(position: Any, player: int) -> tuple[MoveNames, tuple[str, ...]]:
         return MoveNames(names), tuple(names)
     except ConfigError:
         numbers = MoveNames([str(number) for number in range(len(names))])
-        return numbers, tuple(f"{n} ({o})" for n, o in zip(numbers.names, names, strict=True))
+        return numbers, tuple(
+            f"{number} ({name})" for number, name in zip(numbers.names, names, strict=True)
+        )
 
 
 def _has_highest_return(returns: Sequence[float], player: int) -> bool:

@@ -179,7 +179,7 @@ class DecisionRollouts:
     """
 
     def __init__(self, setup: TrlSetup):
-        self.table = setup
+        self.setup = setup
         self._calls = 0
 
     def __call__(self, prompts: Sequence[Any], trainer: Any) -> dict[str, list[Any]]:
@@ -190,7 +190,7 @@ class DecisionRollouts:
         policy = _policy(trainer)
         try:
             branches = sample_branches(
-                self.table, policy, rows, k, (trainer.state.global_step, self._calls)
+                self.setup, policy, rows, k, (trainer.state.global_step, self._calls)
             )
         finally:
             trainer.model.train(training)

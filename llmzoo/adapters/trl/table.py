@@ -40,8 +40,8 @@ class TrlSetup:
         env_options = dict(env_args or {})
         if env_options and not isinstance(env, str):
             raise ConfigError("env_args are for an id: give them to the function that makes env")
-        sample_env = registry.make(env, **env_options) if isinstance(env, str) else env()
-        possible_agents = list(sample_env.possible_agents)
+        first_env = registry.make(env, **env_options) if isinstance(env, str) else env()
+        possible_agents = list(first_env.possible_agents)
         self.agents = tuple(possible_agents if agents is None else agents)
         for agent in self.agents:
             if agent not in possible_agents:
@@ -64,7 +64,7 @@ class TrlSetup:
             )
         else:
             self.make = env
-        refuse_fallback(sample_env, str(sample_env))
+        refuse_fallback(first_env, str(first_env))
 
 
 def dataset(seeds: Iterable[int], *, decisions: int | None = None, instructions: str = "") -> Any:
@@ -95,5 +95,5 @@ def dataset(seeds: Iterable[int], *, decisions: int | None = None, instructions:
         raise ConfigError(f"decisions is at least 1, got {decisions}")
     if instructions:
         raise ConfigError("the model reads only what its agent observes: leave out instructions")
-    rows = [{"seed": seed, "decision": row} for seed in seeds for row in range(decisions)]
+    rows = [{"seed": seed, "decision": number} for seed in seeds for number in range(decisions)]
     return Dataset.from_list([{"prompt": [{**message, **row}], **row} for row in rows])

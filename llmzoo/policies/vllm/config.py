@@ -19,8 +19,6 @@ _RESERVED_ARGS = {
     "logprobs_mode",
     "enable_prefix_caching",
     "generation_config",
-}
-_RESERVED_ARGS |= {
     "enable_lora",
     "max_loras",
     "max_lora_rank",
@@ -59,7 +57,10 @@ class VllmArgs:
             raise ConfigError(f"max_model_len must be at least 2, got {self.max_model_len}")
         for name in self.engine_args:
             if name in _PARALLEL_ARGS:
-                raise ConfigError(f"{name}: one device samples here; for more start a server")
+                raise ConfigError(
+                    f"engine_args cannot set {name}: in this process vLLM uses one device. Start a server "
+                    "to use several"
+                )
             if name in _RESERVED_ARGS or name in {f.name for f in fields(self)}:
                 raise ConfigError(f"engine_args cannot set {name}: it is set already")
 

@@ -27,7 +27,9 @@ class VllmSampler:
         self.engine = engine
         self._policy = policy
         self._adapter = policy.adapter
-        self._vocabulary = cast(nn.Embedding, policy.model.get_input_embeddings()).num_embeddings
+        self._vocabulary_size = cast(
+            nn.Embedding, policy.model.get_input_embeddings()
+        ).num_embeddings
 
     @property
     def context(self) -> int:
@@ -62,10 +64,10 @@ class VllmSampler:
         for rows in answers:
             if len(rows) != group_size:
                 raise SamplerError(f"vLLM gave {len(rows)} answers to a prompt, not {group_size}")
-            if any(not 0 <= token < self._vocabulary for row in rows for token in row.ids):
+            if any(not 0 <= token < self._vocabulary_size for row in rows for token in row.ids):
                 raise SamplerError(
-                    f"vLLM sampled a token beyond the {self._vocabulary} of {self._policy.name}: "
-                    "it serves another model"
+                    f"vLLM sampled a token beyond the {self._vocabulary_size} tokens of "
+                    f"{self._policy.name}: it serves another model"
                 )
         return answers
 
@@ -100,7 +102,7 @@ def attach_samplers(
     if isinstance(config, ServerArgs) and len(by_model) > 1:
         raise ConfigError(
             f"{sampler} serves one model, and {len(by_model)} are to sample there: share one "
-            "(policies='shared' or 'lora'), or sample here"
+            "(policies='shared' or 'lora'), or sample in this process (sampler='vllm')"
         )
     if isinstance(config, VllmArgs) and config.sleep and len(by_model) > 1:
         raise ConfigError(

@@ -147,7 +147,7 @@ def _resolve_env(options: EvalLeagueOptions, names: Sequence[str]) -> tuple[str,
 
 
 def _run_env_args(config: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The environment's arguments of a run, but for those that are given here."""
+    """The environment's arguments of a run, without those that are given here."""
     args = config.get("env_args", {})
     return {name: args[name] for name in args if name != "split" and name not in given}
 

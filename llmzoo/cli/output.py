@@ -91,7 +91,7 @@ def print_json(value: Any) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table for a person; in a file or a pipe, where no window is too narrow, in full width."""
+    """Print a table, as wide as the terminal; in a file or a pipe with a fixed width."""
     table = Table(*map(escape_unprintable, columns))
     for row in rows:
         table.add_row(*map(escape_unprintable, row))
@@ -100,7 +100,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def print_markdown(text: str) -> None:
-    """A page for a person; in a file or a pipe as it is written."""
+    """Print a page: formatted in a terminal, as Markdown in a file or a pipe."""
     if sys.stdout.isatty():
         Console().print(Markdown(text))
     else:

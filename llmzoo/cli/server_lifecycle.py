@@ -1,4 +1,4 @@
-"""What commands that serve have in common: their token, and how they end."""
+"""What the serving commands share: their token, their announcement and their shutdown."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Bounds of a configuration file, checked while it is parsed, before any value is made.
 
-An alias repeats what its anchor names, so a file of a few lines can stand for billions of values. The
-parser's events are counted one by one, an alias as all that it stands for.
+An alias repeats the values of its anchor, so a file of a few lines can expand to billions of values. The
+parser's events are counted one by one, and an alias counts as many values as its anchor has.
 """
 
 from __future__ import annotations

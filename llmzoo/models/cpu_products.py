@@ -50,7 +50,7 @@ def weight_gradient(grad: Tensor, x: Tensor) -> Tensor:
     """grad.T @ x, [O, I], for ``grad`` [N, O] and ``x`` [N, I]."""
     if grad.shape[1] * x.shape[1] < _MIN_GRADIENT or not _product_is_faster(grad.T, x.T):
         return grad.T @ x
-    # oneDNN copies what it is given transposed, and the first operand costs more: it is the narrower one
+    # oneDNN copies transposed operands. Copying the first one costs more, so the narrower one is first
     narrow, wide = (x, grad) if grad.shape[1] > x.shape[1] else (grad, x)
     block_end = len(x) - len(x) % _BLOCK
     total = narrow[block_end:].T @ wide[block_end:]
@@ -157,7 +157,7 @@ def _is_amd_with_avx512() -> bool:
 
 
 def _largest_weight(model: nn.Module) -> int:
-    """The size of the largest matrix of a model's layers, if they are on a CPU; its embedding is no product."""
+    """The size of the largest matrix of a model's layers, if they are on a CPU; the embedding is not multiplied."""
     if next(model.parameters()).device.type != "cpu":
         return 0
     config: Any = model.config
@@ -181,7 +181,7 @@ def _product_is_faster(x: Tensor, weight: Tensor, bias: Tensor | None = None) ->
 
 
 def _is_plain(tensor: Tensor) -> bool:
-    """Whether a tensor is in this process's memory, in float32, and computed with as it is."""
+    """Whether this is a plain float32 tensor in CPU memory, to which no autocast applies."""
     return (
         type(tensor) in (Tensor, nn.Parameter)
         and tensor.dtype == torch.float32

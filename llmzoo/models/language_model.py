@@ -104,7 +104,7 @@ class LanguageModel:
 
     @property
     def has_plain_head(self) -> bool:
-        """Whether logits are known to be no more than a product of states and the output layer."""
+        """Whether logits are known to be just the product of the states and the output layer."""
         head: Any = self.model.get_output_embeddings()
         return attention.is_supported(self.model.config) and lora.is_mergeable(head)
 

@@ -145,7 +145,7 @@ def is_faster_on_cpu(model: Any) -> bool:
 
 
 def is_supported(model: Any, adapter: Adapter = None) -> bool:
-    """Whether a model is of a supported family, unmodified but for adapters, with weights in one format."""
+    """Whether a model is of a supported family, unmodified except for adapters, with weights in one format."""
     if model.config.model_type not in _FAMILIES:
         return False
     layers = model.get_decoder().layers
@@ -200,7 +200,7 @@ class LlamaBody:
 
     def __init__(self, model: Any, adapters: Sequence[Adapter] = (None,), *, owned: bool = False):
         """``adapters``: several must have a model that they :func:`share <is_shared>`. ``owned``: copy every
-        matrix, so that :meth:`refresh` has where to write; else what is used as it is stays the model's."""
+        matrix, so that :meth:`refresh` can write to the copies; by default some are the model's own."""
         body = model.get_decoder()
         device = model.device.type
         self.dtype: torch.dtype = body.norm.weight.dtype

@@ -142,7 +142,7 @@ class StaticRows:
         self._steps.release(old, *self._settings)
 
     def close(self) -> None:
-        """Give the step back. No call follows."""
+        """Release the step. No call follows."""
         self._steps.release(self._step, *self._settings)
 
     def _begin(

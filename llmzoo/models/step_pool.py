@@ -29,7 +29,7 @@ class StepPool:
         finalize(self, _forget, self._pool_id)
 
     def take(self, shape: StepShape, sampling: Sampling, greedy: bool) -> StaticStep:
-        """A step that nobody else uses until it is given back."""
+        """A step that nobody else uses until :meth:`release`."""
         with _LOCK:
             found = _IDLE_STEPS.pop(self._key(shape, sampling, greedy), None)
         if found is None:

@@ -27,7 +27,7 @@ class PolicyRequest:
     is in the call. None: the policy numbers its requests itself. ``key``: overrides the key that
     :class:`NoiseKeys` would derive from ``noise``. ``cancelled``: once set, nobody waits for the
     completion, and the policy may leave it unfinished. ``on_growth``: a policy may pass it the token ids
-    of the K completions so far, again and again while they grow, in the thread that samples.
+    of the K completions so far, repeatedly while they grow, in the thread that samples.
     """
 
     agent: str

@@ -193,7 +193,7 @@ class EndpointPolicy(SamplingPolicy):
         if chat.system is not None:
             messages.insert(0, {"role": "system", "content": chat.system})
         body: dict[str, Any] = {"model": self.endpoint.model, "messages": messages}
-        extra: dict[str, Any] = {}  # what is no parameter of OpenAI's own
+        extra: dict[str, Any] = {}  # parameters that OpenAI's own API lacks
         if chat.chat_template_args:
             extra["chat_template_kwargs"] = dict(chat.chat_template_args)
         if n > 1:
@@ -251,7 +251,7 @@ class EndpointPolicy(SamplingPolicy):
         return Completion(text="", refused=refused, failure="" if refused else why)
 
     def record_success(self) -> None:
-        """Note that the endpoint is there."""
+        """Note that the endpoint has answered."""
         self.consecutive_failures, self.dead_after = 0, _DEAD_AFTER_ANSWER
         self.last_success_at = time.monotonic()
 

@@ -37,7 +37,7 @@ class HttpClient:
         return self._read_json(self._post_request(path, body))
 
     def post_without_result(self, path: str, body: Mapping[str, Any]) -> None:
-        """Post a request whose answer does not matter."""
+        """Post a request and ignore the body of the answer."""
         self._send_with_retries(self._post_request(path, body))
 
     def wait(self, seconds: float) -> None:

@@ -1,10 +1,10 @@
 """Endpoints with OpenAI's chat completions API: address, key and client.
 
 A key is sent only where the user allows it. ``OPENAI_API_KEY`` and OpenAI's other environment
-variables are used for OpenAI's own address only. Any other address gets the key of a variable that
-the user names for it: ``api_key_env`` of the endpoint, or an entry ``HOST=VARIABLE`` in
-``LLMZOO_ENDPOINT_KEYS``. A server on this machine that has left a token for its user (``llmzoo serve``)
-gets that token.
+variables are used for OpenAI's own address only. For any other address the user names the variable
+with the key: as ``api_key_env`` of the endpoint, or in an entry ``HOST=VARIABLE`` of
+``LLMZOO_ENDPOINT_KEYS``. ``llmzoo serve`` writes a token to a file of its user, and requests to that
+server on this machine carry the token.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ HOST_KEYS_ENV = "LLMZOO_ENDPOINT_KEYS"
 TOKEN_ENV = "LLMZOO_TOKEN"  # what servers of environments and policies (llmzoo.serve) ask for
 AUTO = "auto"
 ENDPOINT_PREFIX = "openai:"  # begins the names of models behind endpoints
-MAX_REPLY_BYTES = 16 * 2**20  # of a reply
+MAX_REPLY_BYTES = 16 * 2**20  # of a reply's body
 _HEADERS_ENV = "OPENAI_CUSTOM_HEADERS"  # lines NAME: VALUE, which the client adds to requests
 
 
@@ -73,8 +73,8 @@ class Endpoint:
             )
         if url.username is not None or url.query or url.fragment:
             raise ConfigError(
-                f"the endpoint's base_url at {url.hostname} is written into results: it holds no "
-                "user, query or fragment; name the variable with the key as api_key_env"
+                f"the endpoint's base_url at {url.hostname} must have no user, query or fragment, because it "
+                "is written into results: name the variable with the key as api_key_env"
             )
 
     @property
@@ -159,7 +159,7 @@ def parse_endpoint(
 def make_client(endpoint: Endpoint) -> OpenAI:
     """A client; raises ``MissingExtraError`` without the package, ``ConfigError`` without the key.
 
-    It follows no redirects. A reply that is compressed or longer than ``MOST_BYTES`` raises
+    It follows no redirects. A reply that is compressed or longer than ``MAX_REPLY_BYTES`` raises
     ``ValueError``. Warns if the key would be sent over a network unencrypted.
     """
     try:

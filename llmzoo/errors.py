@@ -1,4 +1,4 @@
-"""The errors that llmzoo raises, all of which indicate a usage or configuration error.
+"""The errors that llmzoo raises on purpose, and the categories of its warnings.
 
 What a model writes never raises: it is scored, and named in ``infos[agent]["error"]``.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-_MAX_NAME_LENGTH = 200  # characters of a name that is not known; looking for near ones takes long
+_MAX_NAME_LENGTH = 200  # characters of an unknown name; difflib is slow on long ones
 
 
 # short names in the field
@@ -55,7 +55,7 @@ class ConfigError(LlmzooError, ValueError):
 
 
 class PromptsTooLongError(ConfigError):
-    """All that a model was to learn from is too long for its context."""
+    """A model's context is too short for every example or prompt that it was to learn from."""
 
 
 class NoScriptedPolicyError(LlmzooError, NotImplementedError):
@@ -83,11 +83,11 @@ class CheckpointError(LlmzooError, RuntimeError):
 
 
 class RankZeroError(LlmzooError):
-    """What the first of a run's processes raised, raised on the others too so that all of them end."""
+    """Rank 0 has raised an error. The other ranks raise this one, so that all of them stop."""
 
 
 class SandboxError(LlmzooError, RuntimeError):
-    """Code could not be run safely, or not be judged, by a fault of ours or of the machine's."""
+    """Code could not be run safely, or could not be judged. The fault is not in the code itself."""
 
 
 class ServiceError(LlmzooError, RuntimeError):
@@ -99,7 +99,7 @@ class ServiceError(LlmzooError, RuntimeError):
 
 
 class WorkerError(LlmzooError, RuntimeError):
-    """A worker process failed by something else than an error of llmzoo's, or died again and again."""
+    """A worker raised an error of another package, died repeatedly, or was not ready in time."""
 
 
 # what happens where a public set cannot be reached; the warning and the error say the same
@@ -126,12 +126,12 @@ class SkippedRecordsWarning(UserWarning):
 
 
 class ZeroVarianceWarning(UserWarning):
-    """An agent that is trained learns nothing: its answers to a prompt all earn the same."""
+    """A trained agent learns nothing: all its completions of a prompt have the same return."""
 
 
 class CollapseWarning(UserWarning):
-    """A run earns clearly less than it did before: training undoes what it has learned."""
+    """The returns of a run have fallen clearly: training undoes what the model has learned."""
 
 
 class RewardAttackWarning(UserWarning):
-    """A run earns more and solves less: the reward pays for something else than the task."""
+    """Returns rise while success falls: the reward pays for something other than the task."""

@@ -21,7 +21,9 @@ from typing import Any, BinaryIO, TextIO
 from llmzoo.errors import CheckpointError
 
 TEMPORARY_PREFIX = ".writing_"
-MAX_JSON_BYTES = 16 * 2**20  # bytes of a JSON file or a line; as Python objects up to 27 times that
+MAX_JSON_BYTES = (
+    16 * 2**20
+)  # of a JSON file or line; as Python objects it takes up to 27 times that
 MAX_MODEL_JSON_BYTES = (
     64 * 2**20
 )  # bytes of a JSON file of a model: tokenizers have up to half of that
@@ -39,12 +41,12 @@ WRITE_ERRORS = {
 
 def unwritable_reason(path: Path) -> str:
     """Why nothing can be written at this path, in a folder that may not exist yet; "" if it can."""
-    place = path
-    while not os.path.lexists(place) and place != place.parent:
-        place = place.parent
-    if not place.is_dir():
-        return f"{place} is no folder"
-    return "" if os.access(place, os.W_OK | os.X_OK) else f"{place} cannot be written to"
+    ancestor = path
+    while not os.path.lexists(ancestor) and ancestor != ancestor.parent:
+        ancestor = ancestor.parent
+    if not ancestor.is_dir():
+        return f"{ancestor} is no folder"
+    return "" if os.access(ancestor, os.W_OK | os.X_OK) else f"{ancestor} cannot be written to"
 
 
 def user_cache() -> Path:
@@ -68,7 +70,7 @@ def open_plain_file(path: Path) -> Iterator[BinaryIO]:
 def read_json_object(path: Path) -> dict[str, Any] | None:
     """The JSON object in a plain file; None if there is no file.
 
-    Raises :class:`CheckpointError` for a file of other content, or of more than ``LARGEST`` bytes.
+    Raises :class:`CheckpointError` for a file of other content, or of more than ``MAX_JSON_BYTES`` bytes.
     """
     try:
         with open_plain_file(path) as file:
@@ -92,7 +94,7 @@ def check_plain_file(path: Path) -> None:
     mode = os.lstat(path).st_mode
     if stat.S_ISLNK(mode):
         raise CheckpointError(
-            f"{path} is a link, and links in a run folder are not followed: put what it names there"
+            f"{path} is a link, and links in a run folder are not followed: copy its target there"
         )
     if not stat.S_ISREG(mode):
         raise CheckpointError(f"{path} is no plain file")

@@ -1,4 +1,4 @@
-"""The parallel form of an environment: PettingZoo's conversions, which say what action is missing."""
+"""The parallel form of an environment: PettingZoo's conversions, with an error that names missing actions."""
 
 from __future__ import annotations
 

@@ -190,8 +190,8 @@ def load_object(path: str) -> Any:
 
 
 def is_import_path(name: str) -> bool:
-    """Whether a name is a ``"module:attribute"``: not an id of ours (these have no colon), an address or
-    a task of another collection."""
+    """Whether a name is a ``"module:attribute"``: it has a colon, unlike llmzoo's ids, and is neither an
+    address nor a task of another collection."""
     return ":" in name and not is_remote(name) and not is_external(name)
 
 

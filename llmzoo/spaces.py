@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.spaces import Text
 
 _SAMPLE_CHARS = "UDLR0123456789 .,:[]()#\nabcdefghijklmnopqrstuvwxyzäß漢🙂"
-_SAMPLE_LENGTH = 64  # characters; a random megabyte would teach nobody anything
+_SAMPLE_LENGTH = 64  # characters; random texts need not be long
 
 
 class Observation(str):
@@ -64,7 +64,7 @@ class FreeText(Text):
         return isinstance(x, str) and len(x) <= self.max_length
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:
-        """A short random text (at most 64 characters); masks mean nothing here and are ignored."""
+        """A short random text (at most 64 characters); masks are ignored."""
         length = int(self.np_random.integers(0, min(self.max_length, _SAMPLE_LENGTH) + 1))
         picks = self.np_random.integers(0, len(_SAMPLE_CHARS), size=length)
         return "".join(_SAMPLE_CHARS[i] for i in picks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def escape_unprintable(text: str) -> str:
-    """A text for a terminal or a page: what would move a cursor, change colours or hide is escaped."""
+    """The text with unprintable characters escaped: those that move a cursor, change colours or hide text."""
     if text.isprintable():
         return text
     return "".join(

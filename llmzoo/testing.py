@@ -49,7 +49,7 @@ UNAVOIDABLE_WARNINGS = frozenset(
         "gymnasium.spaces.box or gymnasium.spaces.discrete",
     }
 )
-# what parallel_api_test warns of where an agent that may join never does
+# the warning of parallel_api_test if an agent that may join never joins
 _NEVER_JOINED = "No agents present but not all possible_agents are terminated or truncated"
 
 
@@ -63,7 +63,7 @@ def check_env(
     cycles: int = 100,
     parallel_fn: Callable[[], ParallelEnv] | None = None,
 ) -> None:
-    """PettingZoo's own tests, unpatched: ``api_test``, ``parallel_api_test``, and both seed tests.
+    """Run PettingZoo's own tests, unpatched: ``api_test``, ``parallel_api_test``, and both seed tests.
 
     ``parallel_fn`` makes the parallel form; without it the AEC form is converted. Raises what these
     tests raise, and :class:`ConformanceError` for observations that are a plain ``str`` and for every
@@ -148,42 +148,45 @@ def check_rewards(env_fn: EnvFn, *, episodes: int = 5, act: ActFn | None = None)
     """``reward_components`` sum to the reward that ``last()`` returns; ``success`` is a bool at the end."""
     env = env_fn()
     for seed in range(episodes):
-        ended, present = 0, set[str]()
+        ended_count, present = 0, set[str]()
         for agent in _iter_turns(env, seed, act):
             present.update(env.agents)
             _, reward, terminated, truncated, info = env.last()
             _require(math.isfinite(reward), f"reward {reward} of {agent}")
-            parts = sum(info["reward_components"].values())
+            total = sum(info["reward_components"].values())
             _require(
-                abs(parts - reward) < 1e-9,
-                f"{agent} is paid {reward}, but its parts sum to {parts}: {info['reward_components']}",
+                abs(total - reward) < 1e-9,
+                f"{agent} is paid {reward}, but its parts sum to {total}: {info['reward_components']}",
             )
             if terminated or truncated:
-                ended += 1
+                ended_count += 1
                 _require(isinstance(info.get("success"), bool), f"no bool success for {agent}")
         _require(
-            ended == len(present), f"{ended} of {len(present)} agents saw the end of the episode"
+            ended_count == len(present),
+            f"{ended_count} of {len(present)} agents saw the end of the episode",
         )
 
 
 def check_credit(env_fn: EnvFn, *, episodes: int = 5, act: ActFn | None = None) -> None:
     """Rewards follow ``metadata``.
 
-    Agents that ``delayed_reward_agents`` leaves out are paid at their own steps only. Each part in
+    Agents that are not in ``delayed_reward_agents`` are paid at their own steps only. Each of the
     ``team_components`` is the same for all agents that are paid it, and these are always the same agents,
     apart from those that have not joined yet or have left. Without ``team_and_local`` no agent
     is paid both team and local components.
     """
     env = env_fn()
-    names = set(env.metadata.get("team_components", ()))
+    team_names = set(env.metadata.get("team_components", ()))
     delayed_reward_agents = env.metadata.get("delayed_reward_agents")
     simultaneous = env.metadata.get("is_parallelizable", False)
-    paid_alike: dict[str, set[str]] = {}  # which agents were ever paid a team part, by its name
-    left_out: dict[str, set[str]] = {}  # which agents were there when others were paid it
+    ever_paid: dict[str, set[str]] = {}  # by team component: the agents that were ever paid it
+    ever_left_out: dict[
+        str, set[str]
+    ] = {}  # by team component: the agents present while only others were paid it
     for seed in range(episodes):
         team: set[str] = set()
         own: set[str] = set()
-        parts: dict[str, dict[str, float]] = {}
+        last_components: dict[str, dict[str, float]] = {}
         last = None
         for agent in _iter_turns(env, seed, act):
             if last is not None and not simultaneous and delayed_reward_agents is not None:
@@ -196,26 +199,28 @@ def check_credit(env_fn: EnvFn, *, episodes: int = 5, act: ActFn | None = None) 
                     not others,
                     f"{others} paid at the step of {last}, against delayed_reward_agents",
                 )
-            current_parts = {
+            current_components = {
                 a: i["reward_components"] for a, i in env.infos.items() if "reward_components" in i
             }
-            new = {
-                a: _reward_change(parts.get(a, {}), now, a == last)
-                for a, now in current_parts.items()
+            changes = {
+                a: _reward_change(last_components.get(a, {}), now, a == last)
+                for a, now in current_components.items()
             }
-            for name in names:
-                paid = {a: now[name] for a, now in new.items() if abs(now.get(name, 0.0)) > 1e-9}
-                agents = paid_alike.setdefault(name, set())
+            for name in team_names:
+                paid = {
+                    a: now[name] for a, now in changes.items() if abs(now.get(name, 0.0)) > 1e-9
+                }
+                agents = ever_paid.setdefault(name, set())
                 agents |= paid.keys()
-                unpaid = left_out.setdefault(name, set())
-                unpaid |= (new.keys() & parts.keys()) - paid.keys() if paid else set()
+                unpaid = ever_left_out.setdefault(name, set())
+                unpaid |= (changes.keys() & last_components.keys()) - paid.keys() if paid else set()
                 _require(
                     not agents & unpaid and len({round(amount, 9) for amount in paid.values()}) < 2,
                     f"the team part {name!r} was paid as {paid}; not always to {sorted(agents & unpaid)}",
                 )
-            team |= {a for a, now in current_parts.items() if names.intersection(now)}
-            own |= {a for a, now in current_parts.items() if set(now) - names}
-            parts, last = copy.deepcopy(current_parts), agent
+            team |= {a for a, now in current_components.items() if team_names.intersection(now)}
+            own |= {a for a, now in current_components.items() if set(now) - team_names}
+            last_components, last = copy.deepcopy(current_components), agent
         both = team & own
         _require(
             not both or bool(env.metadata.get("team_and_local", False)),
@@ -224,24 +229,26 @@ def check_credit(env_fn: EnvFn, *, episodes: int = 5, act: ActFn | None = None) 
 
 
 def check_attempts(env_fn: EnvFn, *, episodes: int = 3, act: ActFn | None = None) -> None:
-    """An agent in ``metadata["attempts"]`` answers that often in a row, and reads the same each time."""
+    """An agent in ``metadata["attempts"]`` acts that many times in a row, with one observation."""
     env = env_fn()
     declared = env.metadata.get("attempts") or {}
     for seed in range(episodes):
-        row: list[str] = []  # what the agent of the present row has read
+        observations: list[str] = []  # of the agent that acts now, at its attempts so far
         last = ""
         for agent in _iter_turns(env, seed, act):
             over = env.terminations[agent] or env.truncations[agent]
-            if row and (over or agent != last):
+            if observations and (over or agent != last):
                 count = declared[last]
                 _require(
-                    len(row) == count,
-                    f"{last!r} answers {len(row)} times in a row, and not {count} as metadata says",
+                    len(observations) == count,
+                    f"{last!r} answers {len(observations)} times in a row, and not {count} as metadata says",
                 )
-                _require(len(set(row)) == 1, f"{last!r} reads something else at a later attempt")
-                row = []
+                _require(
+                    len(set(observations)) == 1, f"{last!r} reads something else at a later attempt"
+                )
+                observations = []
             if agent in declared and not over:
-                row.append(str(env.observe(agent)))
+                observations.append(str(env.observe(agent)))
             last = agent
 
 
@@ -260,15 +267,18 @@ def check_groups(
     from llmzoo.policies import scripted
     from llmzoo.rollout import agent_turn_tree, joint_tree
 
-    player = policy or scripted.noisy_expert()
+    rollout_policy = policy or scripted.noisy_expert()
     for tree in (agent_turn_tree, joint_tree):
-        flat = set(env_fn().possible_agents)
+        without_variance = set(env_fn().possible_agents)
         for seed in seeds:
-            counts = count_varied_groups(env_fn, player, tree, seed, group_size=group_size)
-            flat -= {agent for agent, (differing, _) in counts.items() if differing}
-            if not flat:
+            counts = count_varied_groups(env_fn, rollout_policy, tree, seed, group_size=group_size)
+            without_variance -= {agent for agent, (differing, _) in counts.items() if differing}
+            if not without_variance:
                 break
-        _require(not flat, f"{tree.__name__}: the answers of {sorted(flat)} all earn the same")
+        _require(
+            not without_variance,
+            f"{tree.__name__}: the answers of {sorted(without_variance)} all earn the same",
+        )
 
 
 def check_attacks(
@@ -320,8 +330,8 @@ def check_hostile_text(env_fn: EnvFn, texts: Iterable[str], *, max_step_s: float
     """No text raises, takes over ``max_step_s`` seconds of this process's CPU, or breaks a rule.
 
     Each text is given once to every agent. Afterwards rewards are finite and the observation is
-    within its space. An environment of the suite takes a step that was too slow again, in two copies, and the
-    least time counts: a busy machine slows single steps.
+    within its space. In the suite's own environments a step that was too slow is repeated in two copies, and the
+    shortest time counts, because a busy machine slows single steps.
     """
     from llmzoo.envs import forking
     from llmzoo.envs.base import TextEnv
@@ -470,13 +480,13 @@ def task_ids(env: AECEnv, tasks: int) -> list[str]:
 def _reward_change(
     before: dict[str, float], after: dict[str, float], own_step: bool
 ) -> dict[str, float]:
-    """What was paid of each part; an agent's own step resets its parts."""
+    """The change of each reward component; an agent's own step resets its components."""
     return dict(after) if own_step else {n: v - before.get(n, 0.0) for n, v in after.items()}
 
 
-def _require(condition: bool, otherwise: str) -> None:
+def _require(condition: bool, message: str) -> None:
     if not condition:
-        raise ConformanceError(otherwise)
+        raise ConformanceError(message)
 
 
 def _sample_action(env: AECEnv, agent: str) -> str:
@@ -524,8 +534,8 @@ def _snapshot(env: AECEnv) -> Any:
 def _run_under_global_seed(seed: int, play: Callable[[], Any]) -> Any:
     """The result of ``play`` under global generators seeded with ``seed``, which it must not use."""
     torch = sys.modules.get("torch")
-    kept = random.getstate(), np.random.get_state()  # noqa: NPY002 - the global state is the subject
-    kept_torch = torch.get_rng_state() if torch else None
+    saved_states = random.getstate(), np.random.get_state()  # noqa: NPY002 - the global state is the subject
+    saved_torch = torch.get_rng_state() if torch else None
     try:
         random.seed(seed)
         np.random.seed(seed)  # noqa: NPY002
@@ -536,10 +546,10 @@ def _run_under_global_seed(seed: int, play: Callable[[], Any]) -> Any:
         for name, state in _global_random_states(torch).items():
             _require(state == before[name], f"the global random state of {name} was changed")
     finally:
-        random.setstate(kept[0])
-        np.random.set_state(kept[1])  # noqa: NPY002
+        random.setstate(saved_states[0])
+        np.random.set_state(saved_states[1])  # noqa: NPY002
         if torch:
-            torch.set_rng_state(kept_torch)
+            torch.set_rng_state(saved_torch)
     return result
 
 

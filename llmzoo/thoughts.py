@@ -10,8 +10,8 @@ from dataclasses import dataclass
 class ThoughtMarks:
     """The texts around a thought.
 
-    ``opens`` may be the beginning of what opens a thought. None: nothing does, and so every text
-    begins inside a thought.
+    ``opens`` may be only the beginning of the opening mark. None: there is no opening mark, so every
+    text begins inside a thought.
     """
 
     opens: str | None
@@ -37,8 +37,8 @@ THOUGHT_MARKS = (
 def marks_ending_with(closes: str) -> ThoughtMarks:
     """The marks of the family whose thoughts end with ``closes``.
 
-    Of another text ``</name>`` the opening mark is ``<name>``, of ``[/NAME]`` it is ``[NAME]``, and
-    of any other text there is none.
+    For an unknown ``</name>`` the opening mark is ``<name>``, for ``[/NAME]`` it is ``[NAME]``, and
+    any other text has no opening mark.
     """
     for marks in THOUGHT_MARKS:
         if marks.closes == closes:
@@ -50,11 +50,11 @@ def marks_ending_with(closes: str) -> ThoughtMarks:
 def strip_thoughts(
     text: str, marks: Sequence[ThoughtMarks] = THOUGHT_MARKS, *, starts_in_thought: bool = False
 ) -> str | None:
-    """What follows the last thought in a text, less the line breaks between; None where one is open.
+    """The text after the last thought, without leading line breaks; None if a thought is still open.
 
-    A thought is open where the text, or what follows the last thought, begins with an opening mark.
-    Further on the mark is text: an answer may speak of it. ``starts_in_thought``: the text begins inside a
-    thought.
+    A thought is open if the text, or the text after the last thought, begins with an opening mark.
+    Later in the text an opening mark is ordinary text, because an answer may mention it.
+    ``starts_in_thought``: the text begins inside a thought.
     """
     starts_in_thought = starts_in_thought or any(one.opens is None for one in marks)
     ends = [(at + len(one.closes)) for one in marks if (at := text.rfind(one.closes)) >= 0]

@@ -1,3 +1,3 @@
-"""The one place where the version stands."""
+"""The version of llmzoo, which other files read from here."""
 
 __version__ = "0.1.0"

@@ -202,10 +202,10 @@ def test_a_key_in_place_of_its_variable_is_not_repeated():
     with pytest.raises(ConfigError, match="not the key") as caught:
         Endpoint(model="m", api_key_env=KEY)
     assert KEY not in str(caught.value)
-    with pytest.raises(ConfigError, match="holds no user") as caught:
+    with pytest.raises(ConfigError, match="must have no user") as caught:
         parse_endpoint(f"openai:m@https://me:{KEY}@x.org/v1")
     assert KEY not in str(caught.value)
-    with pytest.raises(ConfigError, match="holds no user"):
+    with pytest.raises(ConfigError, match="must have no user"):
         parse_endpoint(f"openai:m@https://x.org/v1?api-key={KEY}")
 
 

@@ -282,7 +282,7 @@ assert env.state() != env.observe(env.agent_selection)""",
                 "**Actors.** Each policy has its own optimiser and makes its own passes, as in on-policy "
                 "without shared policies.",
                 "learners/updates/actor_critic.py",
-                "policy_metrics = {} if not items else self._act(name, policy, items, seed)",
+                "policy_metrics = {} if not items else self._update_actor(name, policy, items, seed)",
                 (MAPPO_UPDATE,),
             ),
         ),

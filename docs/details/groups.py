@@ -313,13 +313,13 @@ METHODS = {
                 "would make every completion less likely, and would add the last of K terms to the "
                 "objective.",
                 "learners/advantages.py",
-                "return (shares - mean) / mean if mean > 0 else torch.zeros_like(returns)",
+                "return (clipped - mean) / mean if mean > 0 else torch.zeros_like(returns)",
             ),
             Detail(
                 "**Negative returns** count as 0. To keep their differences, shift all returns up with "
                 '`rewards=["shift 1"]`.',
                 "learners/advantages.py",
-                "shares = returns.clamp_min(0)",
+                "clipped = returns.clamp_min(0)",
             ),
             Detail(
                 "**Graded returns.** Without `success` a return from 0 to 1 is a partial success. The "

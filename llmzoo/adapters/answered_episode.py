@@ -1,4 +1,4 @@
-"""An episode whose agents are all answered from outside."""
+"""An episode for which the caller supplies the answers of all agents."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class AnsweredEpisode:
         self._env = env
         (key,) = rollout_keys([seed])
         self._rollout = RunningRollout(episode_rollout(env, seed), key)
-        self._go_on()
+        self._advance()
 
     @property
     def pending_requests(self) -> list[SampleRequest]:
@@ -38,11 +38,13 @@ class AnsweredEpisode:
 
     def submit_completions(self, answers: Sequence[Completion]) -> None:
         """Continue with one answer for each of ``pending_requests``."""
-        for ask in self.pending_requests:
-            self._earlier_infos[ask.request.agent].append(self._latest(ask.request.agent))
+        for sample_request in self.pending_requests:
+            self._earlier_infos[sample_request.request.agent].append(
+                self._latest(sample_request.request.agent)
+            )
         for slot, answer in enumerate(answers):
             self._rollout.complete_sample(slot, [answer])
-        self._go_on()
+        self._advance()
 
     def metrics(self, agent: str) -> dict[str, float]:
         """The metrics of an agent, in addition to its return."""
@@ -59,11 +61,11 @@ class AnsweredEpisode:
                 metrics[f"component_{name}"] = metrics.get(f"component_{name}", 0.0) + value
         return metrics
 
-    def _go_on(self) -> None:
+    def _advance(self) -> None:
         self._rollout.advance()
-        while acts := self._rollout.step_requests:
-            for number, act in enumerate(acts):
-                rewards_by_step = act.step_fn(act.env, act.texts)
+        while step_requests := self._rollout.step_requests:
+            for number, step_request in enumerate(step_requests):
+                rewards_by_step = step_request.step_fn(step_request.env, step_request.texts)
                 for agent, reward in (
                     pair for rewards in rewards_by_step for pair in rewards.items()
                 ):

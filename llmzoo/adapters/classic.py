@@ -85,10 +85,10 @@ def perfect_tic_tac_toe(seen: Mapping[str, np.ndarray], agent: str) -> int:
     """The first of the best squares. It never loses, and wins as early as possible."""
     planes = seen["observation"].reshape(9, 2).astype(bool)
     own, other = (sum(1 << i for i in np.flatnonzero(planes[:, p]).tolist()) for p in (0, 1))
-    return max(_free(own, other), key=lambda square: _after(own, other, square))
+    return max(_free_squares(own, other), key=lambda square: _value_after(own, other, square))
 
 
-def _after(own: int, other: int, square: int) -> float:
+def _value_after(own: int, other: int, square: int) -> float:
     return -_value(other, own | 1 << square)
 
 
@@ -100,11 +100,11 @@ def _value(own: int, other: int) -> float:
     """
     if any(all(other >> i & 1 for i in line) for line in _LINES):
         return -1.0
-    free = _free(own, other)
-    return 0.99 * max(_after(own, other, square) for square in free) if free else 0.0
+    free = _free_squares(own, other)
+    return 0.99 * max(_value_after(own, other, square) for square in free) if free else 0.0
 
 
-def _free(own: int, other: int) -> list[int]:
+def _free_squares(own: int, other: int) -> list[int]:
     return [square for square in range(9) if not (own | other) >> square & 1]
 
 

@@ -68,7 +68,8 @@ class Bridge:
         self._first: dict[str, str] = {}  # what each agent reads at its first turn
         self._node = env  # where the agents answer now
         self._transitioned = False  # a transition led here, and no answer has been scored yet
-        self._after: dict[tuple[tuple[str, ...], ...], AECEnv] = {}  # joint answers so far -> env
+        # joint answers so far -> the environment after them
+        self._env_after: dict[tuple[tuple[str, ...], ...], AECEnv] = {}
         self._history: tuple[tuple[str, ...], ...] = ()  # joint answers that led to the node
         self._lock = Lock()  # a trainer with one device per agent calls formatters in threads
 
@@ -99,7 +100,7 @@ class Bridge:
         if int(batch_items[0]["seed"]) != self._seed:
             self._begin(batch_items[0])
         self._transitioned = False
-        return [self._judge(joint) for joint in zip(*completions, strict=True)]
+        return [self._score_joint(joint) for joint in zip(*completions, strict=True)]
 
     def external_transition(
         self,
@@ -113,7 +114,7 @@ class Bridge:
         if self._seed is None:
             raise ConfigError("external_transition was called before any answer was judged")
         history = tuple(zip(*response_history_per_agent, strict=True))
-        self._node = self._at(history)
+        self._node = self._env_at(history)
         self._history = history
         self._transitioned = True
         return [str(self._node.observe(agent)) for agent in self.agents]
@@ -138,26 +139,26 @@ class Bridge:
             self._first = {agent: str(self._env.observe(agent)) for agent in self.agents}
             self._seed = seed
         self._node, self._history, self._transitioned = self._env, (), False
-        self._after = {}
+        self._env_after = {}
 
-    def _judge(self, joint: tuple[str, ...]) -> float:
+    def _score_joint(self, joint: tuple[str, ...]) -> float:
         if is_over(self._node):
             return 0.0
         after = fork(self._node)
         rewards = dict.fromkeys(self.agents, 0.0) | _step_jointly(after, joint, self.agents)
-        self._after[(*self._history, joint)] = after
+        self._env_after[(*self._history, joint)] = after
         return float(self._shared(rewards))
 
-    def _at(self, history: tuple[tuple[str, ...], ...]) -> AECEnv:
+    def _env_at(self, history: tuple[tuple[str, ...], ...]) -> AECEnv:
         """The environment after these joint answers."""
         if not history:
             return self._env
-        known = self._after.get(history)
+        known = self._env_after.get(history)
         if known is None:
-            known = fork(self._at(history[:-1]))
+            known = fork(self._env_at(history[:-1]))
             if not is_over(known):
                 _step_jointly(known, history[-1], self.agents)
-            self._after[history] = known
+            self._env_after[history] = known
         return known
 
 

@@ -39,13 +39,13 @@ class DiscreteText(TextEnv[None]):
     Each prompt names the agent, shows its observation, lists the legal moves and says how to answer.
     :meth:`Moves.read <llmzoo.envs.moves.MoveNames.read>` defines how an answer is parsed.
 
-    observation: turns what ``game.observe(agent)`` gives into text; ``observed`` by default.
+    observation: turns what ``game.observe(agent)`` gives into text; :func:`describe_observation` by default.
     actions: the name of each action, as a list or a function of its number; the number by default.
     rules: of the game, in the full prompt.
     prompt: ``"terse"`` shows only the observation, the legal moves and "Move:".
     tries: answers that an agent has for one turn; after that many wrong ones it forfeits.
-    illegal_penalty: what a wrong answer costs (no move, several, an illegal one, over 20,000
-        characters). The next observation says what was wrong. Nothing is played in its place.
+    illegal_penalty: the cost of a wrong answer, which names no move, several or an illegal one, or has
+        over 20,000 characters. The next observation says what was wrong. No other move is played instead.
     forfeit_penalty: the additional cost of forfeiting. The game is then over without a winner, and
         the others are paid nothing, as with PettingZoo's ``TerminateIllegalWrapper``. It should be
         at least the cost of the worst defeat.
@@ -111,13 +111,15 @@ class DiscreteText(TextEnv[None]):
         self._rules = rules
         self._terse = prompt == "terse"
         self._penalties = (illegal_penalty, forfeit_penalty)
-        self._judge = success or first
+        self._success_rule = success or first
         self._expert = expert
         self._moves = {a: name_moves(game.action_space(a), actions) for a in self.possible_agents}
         self.episode = None
         self._wrong_answers = 0  # wrong answers of the agent whose turn it is, at this turn
         self._forfeited = False
-        self._paid: dict[str, float] = {}  # by the game, since its start; never changed in place
+        self._game_returns: dict[
+            str, float
+        ] = {}  # what the game has paid each agent so far; never changed in place
 
     # the life of an episode
 
@@ -130,12 +132,12 @@ class DiscreteText(TextEnv[None]):
         self._wrong_answers = 0
         self._actions = {}
         self._skip_agent_selection = None  # PettingZoo's; an unfinished episode may have set it
-        self._paid = dict.fromkeys(self.possible_agents, 0.0)
+        self._game_returns = dict.fromkeys(self.possible_agents, 0.0)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         shared = {"source": str(self.game.unwrapped), "split": self.split, "tasks": None}
         self.infos = {a: {**shared, "reward_components": {}, "error": None} for a in self.agents}
-        self._follow()
+        self._sync_with_game()
         if self.render_mode == "human":
             self.render()
 
@@ -150,9 +152,11 @@ class DiscreteText(TextEnv[None]):
             self._wrong_answers = 0
             self.game.step(move + int(self.game.action_space(last).start))
             rewards = {a: float(reward) for a, reward in self.game.rewards.items()}
-            self._paid = {a: total + rewards.get(a, 0.0) for a, total in self._paid.items()}
+            self._game_returns = {
+                a: total + rewards.get(a, 0.0) for a, total in self._game_returns.items()
+            }
             self._pay(Outcome(local={a: {"game": r} for a, r in rewards.items() if r}))
-            self._follow()
+            self._sync_with_game()
         self._accumulate_rewards()
         self._report_result()
 
@@ -186,10 +190,10 @@ class DiscreteText(TextEnv[None]):
                 del values[agent]
         self.agents = list(self.game.agents)
         self._clear_rewards()
-        self._follow()
+        self._sync_with_game()
 
-    def _follow(self) -> None:
-        """Copy from the game who is out, and whose turn it is."""
+    def _sync_with_game(self) -> None:
+        """Copy from the game which agents are out, and whose turn it is."""
         self.terminations = {a: bool(self.game.terminations[a]) for a in self.agents}
         self.truncations = {a: bool(self.game.truncations[a]) for a in self.agents}
         self._set_acting((self.game.agent_selection,))
@@ -198,14 +202,18 @@ class DiscreteText(TextEnv[None]):
         """Tell agents that are out how the game has ended, if it has."""
         dead = [a for a in self.agents if self.terminations[a] or self.truncations[a]]
         if len(dead) == len(self.agents) and not self._forfeited:
-            rule = self._judge
-            self.success = self._has_won(rule) if isinstance(rule, str) else bool(rule(self._paid))
+            rule = self._success_rule
+            self.success = (
+                self._has_won(rule) if isinstance(rule, str) else bool(rule(self._game_returns))
+            )
         for agent in dead:
             ending = {"success": self.success, "won": not self._forfeited and self._has_won(agent)}
             self.infos[agent] = {**self.infos[agent], **ending}
 
     def _has_won(self, agent: str) -> bool:
-        return all(self._paid[agent] > paid for a, paid in self._paid.items() if a != agent)
+        return all(
+            self._game_returns[agent] > paid for a, paid in self._game_returns.items() if a != agent
+        )
 
     # what an agent reads
 

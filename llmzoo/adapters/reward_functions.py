@@ -46,7 +46,7 @@ def from_reward_function(
     content; or ``{"train": rows, "test": rows}``. ``formatters``: see
     :class:`llmzoo.adapters.reward_calls.Formatters`. ``agents``: their number or names.
     ``external_transition``: returns the prompts of the next turn; needed if ``turns`` is above 1.
-    ``success``: the least reward of the last turn that counts as success.
+    ``success``: the lowest reward of the last turn that counts as success.
 
     Raises :class:`ConfigError` for settings that contradict each other. The environment raises
     :class:`llmzoo.adapters.reward_calls.RewardFunctionError` if a function raises or returns no
@@ -57,8 +57,8 @@ def from_reward_function(
         raise ConfigError(f"agents must be at least 1, each with a name of its own; got {agents}")
     if (external_transition is None) != (turns == 1):
         raise ConfigError(
-            f"turns={turns}: external_transition gives the prompts of the turns after the first, "
-            "and is needed where there are any, and only there"
+            f"turns={turns}: external_transition returns the prompts of the turns after the first, so "
+            "set it if turns is above 1, and leave it out otherwise"
         )
     if external_transition is not None:
         check_transition(external_transition)

@@ -43,7 +43,7 @@ class ControlledAgent:
     """The agent ``agent`` of ``env``.
 
     :meth:`begin` and :meth:`act` are rollouts (:mod:`llmzoo.rollout.scheduler`) that ask for the
-    others' answers and return an :class:`TurnResult`. Any number of agents can run at once.
+    others' answers and return a :class:`TurnResult`. Any number of agents can run at once.
     """
 
     def __init__(self, env: AECEnv, agent: str | None = None):
@@ -61,9 +61,9 @@ class ControlledAgent:
                     f"{each} of {env} acts in {env.action_space(each)}, not in text; "
                     "llmzoo.adapters.discrete_to_text helps where actions are numbered"
                 )
-        self._chance = 0
-        self._asked: Counter[str] = Counter()
-        self._before: TurnResult | None = None  # of the first turn, until it is answered
+        self._noise_seed = 0
+        self._request_counts: Counter[str] = Counter()
+        self._first_turn: TurnResult | None = None  # of the first turn, until it is answered
 
     def begin(self, seed: int | None, options: dict[str, Any] | None, noise_seed: int) -> Rollout:
         """Start an episode and play until the agent's first turn.
@@ -72,18 +72,18 @@ class ControlledAgent:
         reward of that answer. If the others end the episode first, it is over at once.
         """
         self.env.reset(seed=seed, options=options)
-        self._chance = noise_seed
-        self._asked.clear()
+        self._noise_seed = noise_seed
+        self._request_counts.clear()
         yield from self._play_others()
-        self._before = self._turn_result()
-        return self._before
+        self._first_turn = self._turn_result()
+        return self._first_turn
 
     def act(self, text: str) -> Rollout:
         """Answer with ``text``, and play until the agent's next turn or its end.
 
         In an episode that ended before the agent's first turn, this only returns that end.
         """
-        first_turn, self._before = self._before, None
+        first_turn, self._first_turn = self._first_turn, None
         if first_turn is not None and first_turn.over:
             return first_turn
         yield StepRequest(self.env, (text,), step_each)
@@ -94,14 +94,14 @@ class ControlledAgent:
     def _play_others(self) -> Rollout:
         env = self.env
         while self.agent in env.agents and env.agent_selection != self.agent:
-            agents = self._waiting()
+            agents = self._other_agents_to_act()
             if not agents:
                 env.step(None)
                 continue
             answers = yield [SampleRequest(self._request(agent)) for agent in agents]
             yield StepRequest(env, tuple(completion.text for (completion,) in answers), step_each)
 
-    def _waiting(self) -> list[str]:
+    def _other_agents_to_act(self) -> list[str]:
         """The other agents whose turn it is: one, or several in a simultaneous task."""
         env = self.env
         first = env.agents.index(env.agent_selection)
@@ -114,13 +114,13 @@ class ControlledAgent:
         return agents
 
     def _request(self, agent: str) -> PolicyRequest:
-        self._asked[agent] += 1
+        self._request_counts[agent] += 1
         return PolicyRequest(
             agent=agent,
             observation=str(self.env.observe(agent) or ""),
             env=self.env,
-            seed=self._chance,
-            key=noise_key(self._chance, agent, self._asked[agent]),
+            seed=self._noise_seed,
+            key=noise_key(self._noise_seed, agent, self._request_counts[agent]),
         )
 
     def _turn_result(self) -> TurnResult:
@@ -175,7 +175,7 @@ def make_aec_env(env: str | AECEnv | Callable[..., AECEnv], **env_args: Any) -> 
     if not isinstance(env, AECEnv):
         return env(**env_args)
     if env_args:
-        raise ConfigError(f"{env} is made already: {', '.join(env_args)} came too late")
+        raise ConfigError(f"{env} is made already: leave out {', '.join(env_args)}")
     return env
 
 
@@ -223,7 +223,7 @@ class SingleAgentEnv(gymnasium.Env[str, str]):
         return tuple(self._run(self.step_rollout(action)))  # type: ignore[return-value]
 
     def reset_rollout(self, seed: int | None, options: dict[str, Any] | None) -> Rollout:
-        """:meth:`reset` as a rollout that returns an :class:`TurnResult`."""
+        """:meth:`reset` as a rollout that returns a :class:`TurnResult`."""
         if seed is None:
             seed, self._first_seed = self._first_seed, None
         super().reset(seed=seed)
@@ -236,7 +236,7 @@ class SingleAgentEnv(gymnasium.Env[str, str]):
         return result
 
     def step_rollout(self, action: str) -> Rollout:
-        """:meth:`step` as a rollout that returns an :class:`TurnResult`."""
+        """:meth:`step` as a rollout that returns a :class:`TurnResult`."""
         if not self._playing:
             raise ResetNeeded("no episode is going on: call reset() before step()")
         result: TurnResult = yield from self.agent.act(action)

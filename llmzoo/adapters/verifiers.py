@@ -204,10 +204,10 @@ class LlmzooEnv(vf.Env[LlmzooEnvConfig]):
         self, episode: AnsweredEpisode, interactions: Mapping[str, vf.Interaction]
     ) -> None:
         """Play until the episode ends, or until verifiers ends an exchange (limit or failed call)."""
-        while asks := episode.pending_requests:
-            given = await asyncio.gather(*(self._answer(ask, interactions) for ask in asks))
+        while requests := episode.pending_requests:
+            given = await asyncio.gather(*(self._answer(ask, interactions) for ask in requests))
             answers = [answer for answer in given if answer is not None]
-            if len(answers) < len(asks):
+            if len(answers) < len(requests):
                 return
             await asyncio.to_thread(episode.submit_completions, answers)
 
@@ -220,8 +220,8 @@ class LlmzooEnv(vf.Env[LlmzooEnvConfig]):
         segment = await interactions[request.agent].turn(str(request.observation))
         return None if segment.terminated else Completion(text=_text(segment))
 
-    def _answer_for_other(self, ask: SampleRequest) -> Completion:
-        return self._policies[ask.request.agent].respond([ask.request])[0][0]
+    def _answer_for_other(self, sample_request: SampleRequest) -> Completion:
+        return self._policies[sample_request.request.agent].respond([sample_request.request])[0][0]
 
 
 def load_environment(

@@ -49,7 +49,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
     },
 }
 COMMANDS = {name: what for group in COMMAND_GROUPS.values() for name, what in group.items()}
-OPTIONS = ("--help", "--version", "--completion")  # that stand in place of a command
+OPTIONS = ("--help", "--version", "--completion")  # that are given instead of a command
 RENAMED = {  # a command's old name -> the new one
     "list": "info",
     "compare": "eval compare",

@@ -244,7 +244,7 @@ def check_env_args(
 def check_learner_args(
     name: str, args: Mapping[str, Any], *, saved: bool = False
 ) -> dict[str, Any]:
-    """The options of a learner, checked against its configuration; ``saved`` as above."""
+    """The options of a learner, checked against its configuration. ``saved``: see :func:`check_env_args`."""
     add_cwd_to_path(name)
     config = learner_config(name)
     checked = dict(args)
@@ -260,7 +260,7 @@ def check_learner_args(
 
 
 def check_agent_learners(name: str, agent_args: Mapping[str, Mapping[str, Any]]) -> None:
-    """Refuse learners of single agents, or options of them, that there are not."""
+    """Refuse unknown learners of single agents, and unknown options of these learners."""
     for agent, settings in agent_args.items():
         agent_learner = settings.get("learner", name)
         add_cwd_to_path(agent_learner)

@@ -59,7 +59,7 @@ class BenchOptions(CommandOptions):
     json: bool = False
 
 
-VARIED = {"env", "learner", "seed"}  # what a bench varies
+VARIED_SETTINGS = {"env", "learner", "seed"}
 DEFAULT_TOKEN_BUDGET = 100_000  # sampled tokens of a run where neither a budget nor steps are given
 MAX_STEPS = 10_000  # at most, where only a budget ends a run
 
@@ -76,7 +76,7 @@ class BenchEntry:
 def run(argv: Sequence[str]) -> None:
     if ranks.launched_process_count() > 1:
         raise ConfigError("bench runs in one process: start several with different --seeds instead")
-    given = parse_options("bench", argv, BenchOptions, FitConfig, without=VARIED)
+    given = parse_options("bench", argv, BenchOptions, FitConfig, without=VARIED_SETTINGS)
     options = BenchOptions(
         **{name: given.pop(name) for name in field_names(BenchOptions) & set(given)}
     )
@@ -179,13 +179,13 @@ def _train_row(config: Any, run: Path) -> dict[str, Any]:
     except (DivergedError, PromptsTooLongError) as error:
         return {**row, "steps": config.steps, "error": str(error)}
     before, after = (run_folder.read_evaluation(run, name) for name in ("before", "after"))
-    played = run_folder.read_metrics(run, "train")
+    train_rows = run_folder.read_metrics(run, "train")
     return {
         **row,
         "steps": max(
-            (p["step"] for p in played), default=0
+            (p["step"] for p in train_rows), default=0
         ),  # fewer than were asked for where a token budget ended it
-        "tokens": sum(p["tokens"] for p in played),
+        "tokens": sum(p["tokens"] for p in train_rows),
         "tasks": after["tasks"],
         "split_tasks": after.get("split_tasks"),
         "before": before["success"],
@@ -199,8 +199,8 @@ def _train_row(config: Any, run: Path) -> dict[str, Any]:
         "gain": after["success"] - before["success"],
         "return_before": before["mean_return"],
         "return_after": after["mean_return"],
-        # of playing and learning; what evaluations took is left out
-        "seconds": round(sum(p["rollout_seconds"] + p["update_seconds"] for p in played), 2),
+        # of rollouts and updates, without evaluations
+        "seconds": round(sum(p["rollout_seconds"] + p["update_seconds"] for p in train_rows), 2),
     }
 
 

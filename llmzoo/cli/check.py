@@ -109,11 +109,11 @@ def run(argv: Sequence[str]) -> int:
     checks = _list_checks(make, options) if results[0].kept else []
     with (
         redirect_stdout_to_stderr(),
-        show_progress("checks", len(checks), quiet=options.quiet) as ended,
+        show_progress("checks", len(checks), quiet=options.quiet) as advance,
     ):
         for check in checks:
             results.append(_run_check(check, options.traceback))
-            ended()
+            advance()
     broken = [result for result in results if result.kept is False]
     if options.json:
         rows = [asdict(result) for result in results]
@@ -135,9 +135,9 @@ def _check_sandbox(options: CheckOptions) -> int:
     facts = machine_facts()
     with (
         redirect_stdout_to_stderr(),
-        show_progress("levels", len(LEVELS), quiet=options.quiet) as ended,
+        show_progress("levels", len(LEVELS), quiet=options.quiet) as advance,
     ):
-        results = list(check_sandbox(_time_budget(options, 50.0), lambda level: ended()))
+        results = list(check_sandbox(_time_budget(options, 50.0), lambda level: advance()))
     if not any(result.held is not None for result in results):
         raise SandboxError(f"no attack could be tried here: {results[0].why}")
     broken = [result for result in results if result.held is False]
@@ -157,7 +157,7 @@ def _check_sandbox(options: CheckOptions) -> int:
     return 1 if broken else 0
 
 
-# options that mean something for some kinds of check only
+# options that only some kinds of check use, with these kinds; "": the checks of the API
 _USED_BY = {
     **dict.fromkeys(("texts", "tasks", "traceback"), ("",)),
     **dict.fromkeys(("steps", "seed", "out"), ("attack",)),
@@ -167,7 +167,7 @@ _USED_BY = {
 
 
 def _check_unused(given: Mapping[str, Any], kind: str) -> None:
-    """Refuse options that mean nothing for this kind of check: "attack", "sandbox" or "" for the promises."""
+    """Refuse options that have no effect for this kind of check: "attack", "sandbox" or ""."""
     for name, kinds in _USED_BY.items():
         if name in given and kind not in kinds:
             remedy = f"add --{kinds[0]}" if not kind and kinds[0] else f"leave out --{name}"
@@ -177,7 +177,7 @@ def _check_unused(given: Mapping[str, Any], kind: str) -> None:
 
 
 def _time_budget(options: CheckOptions, default: float) -> float:
-    """The time budget."""
+    """``--time_budget`` in seconds, or the default."""
     seconds = default if options.time_budget is None else options.time_budget
     if not 0 < seconds < math.inf:
         raise ConfigError(f"--time_budget must be a positive number, got {seconds}")
@@ -225,13 +225,13 @@ def _list_checks(make: Callable[..., AECEnv], options: CheckOptions) -> list[_Ch
     slow = bool(env.metadata.get("slow_step", False))  # its steps run programs
     env.reset(seed=0)
     info = env.infos[env.agent_selection]
-    own = None if isinstance(game, TextEnv) else "it is no llmzoo.envs.base.TextEnv"
-    numbered = None if "task_id" in info and "tasks" in info else "its tasks have no numbers"
+    no_text_env = None if isinstance(game, TextEnv) else "it is no llmzoo.envs.base.TextEnv"
+    no_task_numbers = None if "task_id" in info and "tasks" in info else "its tasks have no numbers"
     texts = testing.hostile_texts(options.texts)
     group_size = 2 if slow else 4
-    few = range(min(options.tasks, 5) if slow else options.tasks)
+    expert_tasks = range(min(options.tasks, 5) if slow else options.tasks)
     if info.get("tasks") is not None:
-        few = few[: info["tasks"]]
+        expert_tasks = expert_tasks[: info["tasks"]]
     return [
         _Check("pettingzoo", partial(testing.check_env, make, cycles=20 if slow else 100)),
         _Check("text spaces", partial(testing.check_text_spaces, make)),
@@ -239,19 +239,19 @@ def _list_checks(make: Callable[..., AECEnv], options: CheckOptions) -> list[_Ch
         _Check("hostile texts", partial(testing.check_hostile_text, make, texts)),
         _Check("lengths", partial(testing.check_observations_do_not_grow, make)),
         _Check("forks", partial(testing.check_fork, make)),
-        _Check("rewards", partial(testing.check_rewards, make), own),
-        _Check("credit", partial(testing.check_credit, make), own),
+        _Check("rewards", partial(testing.check_rewards, make), no_text_env),
+        _Check("credit", partial(testing.check_credit, make), no_text_env),
         _Check(
             "groups",
             partial(testing.check_groups, make, group_size=group_size),
-            own or _missing_player(env, "noisy_expert"),
+            no_text_env or _missing_player(env, "noisy_expert"),
         ),
         _Check(
             "expert",
-            partial(testing.check_expert, make, few),
-            own or _missing_player(env, "expert"),
+            partial(testing.check_expert, make, expert_tasks),
+            no_text_env or _missing_player(env, "expert"),
         ),
-        _Check("splits", partial(testing.check_splits, make, options.tasks), numbered),
+        _Check("splits", partial(testing.check_splits, make, options.tasks), no_task_numbers),
     ]
 
 
@@ -268,7 +268,7 @@ def _missing_player(env: AECEnv, player: Literal["expert", "noisy_expert"]) -> s
     return None
 
 
-def _run_check(check: _Check, shown: bool) -> CheckResult:
+def _run_check(check: _Check, with_traceback: bool) -> CheckResult:
     if check.missing is not None:
         return CheckResult(check.name, None, check.missing, 0.0)
     started = time.monotonic()
@@ -277,6 +277,6 @@ def _run_check(check: _Check, shown: bool) -> CheckResult:
         check.run()
     except Exception as error:  # whatever a third party's environment raises
         kept, why = False, f"{type(error).__name__}: {error}".strip()
-        if shown:
+        if with_traceback:
             traceback.print_exc()
     return CheckResult(check.name, kept, why, round(time.monotonic() - started, 2))

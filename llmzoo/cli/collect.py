@@ -67,14 +67,14 @@ def run(argv: Sequence[str]) -> int:
     with redirect_stdout_to_stderr():
         env, agent_policies, env_args = options.load_policies(options.split)
         episodes, stopped = _play_episodes(options, env, agent_policies, env_args)
-    unknown = [
+    without_solution = [
         task_label(e, n) for n, e in enumerate(episodes) if has_no_solution(e, agent_policies)
     ]
     failed = sum(map(_has_failed, episodes))
-    answered = [
+    usable_episodes = [
         e for e in episodes if not has_no_solution(e, agent_policies) and not _has_failed(e)
     ]
-    rows = trajectories.to_rows(answered, policy=options.policy)
+    rows = trajectories.to_rows(usable_episodes, policy=options.policy)
     kept = trajectories.filter_rows(
         rows, min_return=options.min_return, top=options.top, success=options.success
     )
@@ -86,7 +86,7 @@ def run(argv: Sequence[str]) -> int:
         **_provenance(options, argv, env, env_args, episodes),
         "rows_played": len(rows),
         "rows": len(kept),
-        "no_solution": unknown,
+        "no_solution": without_solution,
         "stopped": stopped is not None,
     }
     provenance_path.write_text(json.dumps(provenance, indent=2) + "\n")
@@ -96,10 +96,10 @@ def run(argv: Sequence[str]) -> int:
         print(
             f"{out}: {len(kept)} of {len(rows)} decisions, {len(episodes)} episodes; {provenance_path}"
         )
-    if unknown:
+    if without_solution:
         print(
-            f"note: {len(unknown)} of {len(episodes)} episodes are left out because their tasks "
-            f"have no known solution: {escape_unprintable(', '.join(unknown))}",
+            f"note: {len(without_solution)} of {len(episodes)} episodes are left out because their tasks "
+            f"have no known solution: {escape_unprintable(', '.join(without_solution))}",
             file=sys.stderr,
         )
     if failed:
@@ -124,7 +124,7 @@ def _play_episodes(
     agent_policies: Mapping[str, Policy],
     env_args: Mapping[str, Any],
 ) -> tuple[list[Episode], BaseException | None]:
-    """The episodes, and what ended them before all were played: Ctrl-C, or a dead endpoint."""
+    """The episodes, and the error that stopped play early: Ctrl-C, a dead endpoint, or None."""
     total = options.tasks * options.repeats if isinstance(options.tasks, int) else None
     episodes: list[Episode] = []
     with show_progress("episodes", total, quiet=options.quiet) as on_episode_end:

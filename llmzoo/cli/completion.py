@@ -10,7 +10,7 @@ import shtab
 
 from llmzoo import registry
 from llmzoo.cli import COMMANDS, command_module, list_subcommands
-from llmzoo.cli.bench import VARIED
+from llmzoo.cli.bench import VARIED_SETTINGS
 from llmzoo.cli.options import CommandOptions, option_hints
 from llmzoo.errors import ConfigError
 from llmzoo.learners import list_learners
@@ -19,8 +19,8 @@ from llmzoo.policies import SCRIPTED
 from llmzoo.registry import load_object
 from llmzoo.training import FitConfig
 
-# commands that take the settings of a run too, but for those named
-_FIT: Mapping[str, Collection[str]] = {"train": (), "bench": VARIED}
+# commands that also take the settings of a run, except those listed
+_RUN_COMMANDS: Mapping[str, Collection[str]] = {"train": (), "bench": VARIED_SETTINGS}
 _FILES = ("config", "tls_cert", "tls_key", "tls_client_ca")
 _FOLDERS = ("out", "resume", "plots", "run", "runs", "players")
 
@@ -41,10 +41,10 @@ def make_parser() -> ArgumentParser:
     root.add_argument(
         "--completion", choices=shtab.SUPPORTED_SHELLS, help="Print a shell completion script."
     )
-    below = root.add_subparsers()
+    subparsers = root.add_subparsers()
     for name, what in COMMANDS.items():
         if " " not in name:
-            _add_command(below, name, what)
+            _add_command(subparsers, name, what)
     return root
 
 
@@ -52,31 +52,34 @@ def _add_command(parsers: Any, name: str, what: str) -> None:
     """Add a command, and its subcommands below it."""
     command: ArgumentParser = parsers.add_parser(name.split()[-1], help=what)
     subcommands = list_subcommands(name)
-    takes = command_hints(name)
+    hints = command_hints(name)
     for option in _options_class(name).POSITIONAL:
-        many = get_origin(takes[option]) is list
+        many = get_origin(hints[option]) is list
         added = command.add_argument(option, nargs="*" if many else "?")
-        _set_completion(added, option, takes[option])
+        _set_completion(added, option, hints[option])
         if subcommands:  # a word after the command is either
             added.choices = [*subcommands, *(added.choices or ())]
     if subcommands:
-        below = command.add_subparsers()
+        subparsers = command.add_subparsers()
         for subcommand in subcommands:
             full_name = f"{name} {subcommand}"
-            _add_command(below, full_name, COMMANDS[full_name])
+            _add_command(subparsers, full_name, COMMANDS[full_name])
     config: Any = command.add_argument("--config", help="YAML file with any of these options.")
     config.complete = shtab.FILE
     command.add_argument("--print_config", action="store_true", help="Print a configuration.")
-    for option, hint in takes.items():
+    for option, hint in hints.items():
         _add_option(command, option, hint)
 
 
 def command_hints(command: str) -> dict[str, Any]:
     """The options of a command with their type hints; families such as ``--env.NAME`` left out."""
     hints = option_hints(_options_class(command))
-    if command in _FIT:
+    if command in _RUN_COMMANDS:
         more = option_hints(FitConfig)
-        hints = {**{name: more[name] for name in more if name not in _FIT[command]}, **hints}
+        hints = {
+            **{name: more[name] for name in more if name not in _RUN_COMMANDS[command]},
+            **hints,
+        }
     return {name: hint for name, hint in hints.items() if get_origin(hint) is not Mapping}
 
 

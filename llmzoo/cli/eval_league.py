@@ -78,7 +78,8 @@ def run(argv: Sequence[str]) -> None:
     settings |= {"device": options.device, "trust_remote_code": options.trust_remote_code}
     agents = require_two_agents(env, {**env_args, "split": options.split})
     with redirect_stdout_to_stderr():
-        make_entrants(names, agents, **settings)  # what cannot be had is told first
+        # raises for players that cannot be loaded, before anything is played
+        make_entrants(names, agents, **settings)
     try:
         from llmzoo.report.league import save_league_plots
     except ModuleNotFoundError as error:
@@ -146,7 +147,7 @@ def _resolve_env(options: EvalLeagueOptions, names: Sequence[str]) -> tuple[str,
 
 
 def _run_env_args(config: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The environment's arguments of a run, but for those that are given here."""
+    """The environment's arguments of a run, without those that are given here."""
     args = config.get("env_args", {})
     return {name: args[name] for name in args if name != "split" and name not in given}
 

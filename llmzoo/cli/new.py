@@ -92,7 +92,7 @@ def _template_variables(name: str) -> dict[str, str]:
 
 
 def _check_name(name: str) -> None:
-    """Refuse what is no name of a module, or hides another module from Python."""
+    """Refuse a name that is not a valid module name in lower case."""
     if (
         not name.isidentifier()
         or keyword.iskeyword(name)

@@ -1,4 +1,4 @@
-"""How a command line is read: typed dataclasses, YAML files, and errors that name the nearest.
+"""Reads a command line: typed dataclasses, YAML files, and errors that name the nearest option.
 
 A command's options are the fields of dataclasses; their help texts are the ``Args`` section of the
 docstrings. ``--env.NAME``, ``--learner.NAME``, ``--lora.NAME`` and
@@ -42,7 +42,7 @@ _MAPPING_FAMILIES = {
 _TEXTS = ("system", "thought_end")  # settings of an agent that are texts, even "Note: be brief"
 _NESTED_DOT = "/"  # stands for the dot between a mapping's name in a family and a name in it
 _TYPE_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
-_ALIASES = {"source": "env.source"}  # where the tasks come from is asked for so often
+_ALIASES = {"source": "env.source"}  # a short form, because it is used often
 # the name in one command -> the name of the same thing in another
 _OTHER_COMMANDS_NAMES = {
     "env": "envs",
@@ -179,8 +179,8 @@ def parse_names(value: str | int | Sequence[str | int]) -> list[str]:
 
 
 def parse_seeds(value: str | int | Sequence[str | int]) -> list[int]:
-    """Seeds, given as names are for :func:`parse_names`. Raises :class:`ConfigError` for others than integers,
-    and for one that is given twice."""
+    """Seeds, in the forms of :func:`parse_names`. Raises :class:`ConfigError` for values that are not integers,
+    and for a seed that is given twice."""
     given = parse_names(value)
     try:
         seeds = [int(seed) for seed in given]
@@ -238,9 +238,9 @@ def _normalize_argv(argv: Sequence[str], hints: Mapping[str, Any]) -> list[str]:
     """The command line as the parser wants it; an unknown option is refused."""
     known = {*hints, "help", "config", "print_config"}
     normal = []
-    taken = -1  # the index of a value that has been joined to its option
+    joined_index = -1  # the index of a value that has been joined to its option
     for index, token in enumerate(argv):
-        if index == taken:
+        if index == joined_index:
             continue
         if not token.startswith("--") or token == "--":
             normal.append(token)
@@ -263,9 +263,9 @@ def _normalize_argv(argv: Sequence[str], hints: Mapping[str, Any]) -> list[str]:
             and _is_text_list(hints.get(root))
             and (equals or following[:2] not in ("", "--"))
         ):
-            value, taken = (value, taken) if equals else (following, index + 1)
+            value, joined_index = (value, joined_index) if equals else (following, index + 1)
             equals, value = "=", value if value.startswith("[") else json.dumps(parse_names(value))
-        # the parser would take the parts of a mapping in a mapping for the whole of it
+        # without this the parser would replace a nested mapping by the one entry that is given
         normal.append(f"--{root}{dot}{rest.replace('.', _NESTED_DOT)}{equals}{value}")
     return normal
 
@@ -297,12 +297,12 @@ def _unknown_option_error(
     argv: Sequence[str],
 ) -> LlmzooError:
     """The error for an unknown option: what it is called here, or the nearest."""
-    here = _OTHER_TOOLS_NAMES.get(root, "")
-    if not here and "env_args" in hints and root in _env_argument_names(argv):
-        here = f"env.{root}"
-    family, dot, _ = here.partition(".")
-    if (_MAPPING_FAMILIES.get(family, family) if dot else here) in hints:
-        return ConfigError(f"unknown option '--{option}'. Did you mean '--{here}'?")
+    name_here = _OTHER_TOOLS_NAMES.get(root, "")
+    if not name_here and "env_args" in hints and root in _env_argument_names(argv):
+        name_here = f"env.{root}"
+    family, dot, _ = name_here.partition(".")
+    if (_MAPPING_FAMILIES.get(family, family) if dot else name_here) in hints:
+        return ConfigError(f"unknown option '--{option}'. Did you mean '--{name_here}'?")
     return UnknownNameError("option", f"--{option}", [f"--{name}" for name in known])
 
 
@@ -316,18 +316,18 @@ def _env_argument_names(argv: Sequence[str]) -> Collection[str]:
 
 
 class _DuplicateKeyError(yaml.YAMLError):
-    """A key stands twice in a mapping."""
+    """A key occurs twice in a mapping."""
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
-    """Refuses a mapping in which a key stands twice, of which YAML would take the last."""
+    """Refuses a mapping with a duplicate key, of which YAML would take the last value."""
 
     def compose_mapping_node(self, anchor: Any) -> Any:
         node = super().compose_mapping_node(anchor)
         counts = Counter(str(key.value) for key, _ in node.value)
         twice = next((key for key, count in counts.items() if count > 1), None)
         if twice is not None:
-            raise _DuplicateKeyError(f"{twice!r} stands twice{node.start_mark}")
+            raise _DuplicateKeyError(f"{twice!r} occurs twice{node.start_mark}")
         return node
 
 
@@ -387,7 +387,7 @@ def _agent_text_settings(argv: Sequence[str], agent: str) -> dict[str, str]:
 
 
 def _explain_parser_error(message: str, hints: Mapping[str, Any]) -> str:
-    """The parser's complaint about a value in words; any other of its messages as it is."""
+    """A clear message for the parser's error about a value; any other message unchanged."""
     match = re.search(r'Parser key "(\w+)":.*(?:Got|Given) value: (.*)$', message)
     if match is None or match[1] not in hints:
         return message

@@ -37,7 +37,7 @@ def redirect_stdout_to_stderr() -> Iterator[None]:
 
 
 class _Rate(ProgressColumn):
-    """How many a second."""
+    """The number of items per second."""
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
@@ -48,10 +48,10 @@ class _Rate(ProgressColumn):
 def show_progress(
     title: str, total: int | None, *, quiet: bool = False
 ) -> Iterator[Callable[..., None]]:
-    """Progress on standard error; each call is one more done, with its episode if it is one.
+    """Progress on standard error. Call what it yields once per finished item, with the episode if it is one.
 
     In a terminal it is a bar with success, its interval, tokens, rate and remaining time; in a file
-    a line each minute. ``total``: None where it is not known.
+    a line each minute. ``total``: None if it is not known.
     """
     columns = (
         TextColumn("{task.description}"),
@@ -62,7 +62,7 @@ def show_progress(
         TimeRemainingColumn(),
     )
     console = Console(stderr=True)
-    hidden = quiet or not console.is_terminal  # in a file it would be one line, and an empty one
+    hidden = quiet or not console.is_terminal  # in a file the bar would be an empty line
     solved = done = tokens = 0
     last_printed = time.monotonic()
     with Progress(*columns, console=console, disable=hidden, transient=True) as bar:
@@ -91,7 +91,7 @@ def print_json(value: Any) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table for a person; in a file or a pipe, where no window is too narrow, in full width."""
+    """Print a table, as wide as the terminal; in a file or a pipe with a fixed width."""
     table = Table(*map(escape_unprintable, columns))
     for row in rows:
         table.add_row(*map(escape_unprintable, row))
@@ -100,7 +100,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def print_markdown(text: str) -> None:
-    """A page for a person; in a file or a pipe as it is written."""
+    """Print a page: formatted in a terminal, as Markdown in a file or a pipe."""
     if sys.stdout.isatty():
         Console().print(Markdown(text))
     else:
@@ -142,13 +142,13 @@ def format_by_agent(values: Mapping[str, float]) -> str:
 def _success_lines(evaluation: Mapping[str, Any]) -> Iterator[str]:
     """Success and, of several samples, pass@k and what the most common answer gives."""
     yield format_rate(evaluation["success"], evaluation["success_ci95"])
-    for k, chance in (evaluation.get("pass_at") or {}).items():
+    for k, rate in (evaluation.get("pass_at") or {}).items():
         if int(k) > 1:
-            ends = evaluation["pass_at_ci95"][k]
+            interval = evaluation["pass_at_ci95"][k]
             yield (
-                f"pass@{k} {chance:.1%}"
-                if ends is None
-                else f"pass@{k} {format_rate(chance, ends)}"
+                f"pass@{k} {rate:.1%}"
+                if interval is None
+                else f"pass@{k} {format_rate(rate, interval)}"
             )
     if evaluation.get("majority") is not None:
         yield f"majority {evaluation['majority']:.1%}"

@@ -162,7 +162,7 @@ def play_in_terminal(
 
 
 def _print_step(env: AECEnv, before: Mapping[str, Mapping[str, Any]], screen: Screen) -> None:
-    """Print the effects of the last answer: errors, rewards by component, and a changed board.
+    """Print the effects of the last answer: errors, rewards by component, and the board if it changed.
 
     ``before``: the infos before the answer; those of the agent that answered are empty.
     """

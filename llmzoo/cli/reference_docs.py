@@ -1,4 +1,4 @@
-"""What there is to read about an environment or a learner: its docstrings as Markdown, its options.
+"""The page of an environment or a learner: its docstrings as Markdown, and its options.
 
 ``llmzoo info NAME`` shows this, and the pages of the documentation are made of it.
 """
@@ -24,9 +24,9 @@ from llmzoo.learners import learner_class
 
 
 def environment_docs(id: str) -> str:
-    """The docstring of the environment's module, or of the one whose class it makes its own.
+    """The docstring of the environment's module, or of the module of its nearest base class with a page.
 
-    Where no module's docstring begins with a heading: that of the class.
+    A page is a module docstring that begins with a heading. Without one: the docstring of the class.
     """
     env = registry.make(id, **registry.spec(id).offline).unwrapped
     pages = [docstring_markdown(sys.modules[cls.__module__]) for cls in type(env).__mro__]

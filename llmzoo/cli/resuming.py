@@ -32,6 +32,6 @@ def load_saved_settings(run: Path, hints: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def code_options(env: str, learner: str) -> list[str]:
-    """The options that name a run's own environment and learner, where they are code."""
+    """The options that name the environment and the learner of a run, if they are code to import."""
     named = (("--env", env), ("--learner", learner))
     return [word for option, name in named if imports_code(name) for word in (option, name)]

@@ -31,7 +31,7 @@ class Screen:
 
     def prompt(self, agent: str, text: str) -> str:
         """What is new in an observation; everything in the first one."""
-        board, symbols = self._now(), self._symbols()
+        board, symbols = self._render_board(), self._board_text()
         if (
             symbols and symbols in text and symbols != text
         ):  # without a board it is the whole prompt
@@ -50,17 +50,17 @@ class Screen:
 
     def board(self) -> str:
         """The board if a prompt has shown one and it has changed since, otherwise an empty text."""
-        board = self._now() if self._board else ""
+        board = self._render_board() if self._board else ""
         if board == self._board:
             return ""
         self._board = board
         return board
 
-    def _now(self) -> str:
+    def _render_board(self) -> str:
         """The board as it is printed."""
         picture = self._game.picture() if self._colour and isinstance(self._game, TextEnv) else None
-        return self._symbols() if picture is None else terminal.render_coloured(picture)
+        return self._board_text() if picture is None else terminal.render_coloured(picture)
 
-    def _symbols(self) -> str:
-        """The board as it stands in prompts."""
+    def _board_text(self) -> str:
+        """The board as it appears in prompts."""
         return escape_unprintable(self._game.board()) if isinstance(self._game, TextEnv) else ""

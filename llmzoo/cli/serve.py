@@ -88,7 +88,7 @@ def run(argv: Sequence[str]) -> None:
                 )
             service = CompletionService(models, limits)
             server = HttpServer(service.routes(), listening, token=token, grace_s=_GRACE_S)
-            ended = install_shutdown_handler(server.hurry)
+            shutdown_requested = install_shutdown_handler(server.hurry)
             announce_endpoint(
                 options,
                 f"{', '.join(models)} at {server.address}/v1",
@@ -96,7 +96,7 @@ def run(argv: Sequence[str]) -> None:
                 port,
                 token,
             )
-            wait_for_shutdown(ended)
+            wait_for_shutdown(shutdown_requested)
             server.stop()
             service.close()
     print("llmzoo: the server has ended", file=sys.stderr)

@@ -94,12 +94,12 @@ def run(argv: Sequence[str]) -> None:
             tls_client_ca=options.tls_client_ca,
             max_message_bytes=options.max_message_bytes,
         )
-        # sessions are many small objects that stay: looking through them for what nobody needs, as
-        # often as Python does, takes a twentieth of the time of quick steps
+        # sessions are many small objects that live long: with Python's default thresholds the garbage
+        # collector scans them so often that it takes a twentieth of the time of quick steps
         gc.freeze()
         gc.set_threshold(50_000, 20, 20)
         with start_server(config, [service]) as running:
-            ended = install_shutdown_handler(running.hurry)
+            shutdown_requested = install_shutdown_handler(running.hurry)
             names = list(service.catalogue.specs)
             if options.json:
                 print_json({"address": running.address, "environments": names})
@@ -111,7 +111,7 @@ def run(argv: Sequence[str]) -> None:
                     "encrypt them",
                     file=sys.stderr,
                 )
-            wait_for_shutdown(ended)
+            wait_for_shutdown(shutdown_requested)
     print("llmzoo: the server has ended", file=sys.stderr)
 
 

@@ -119,7 +119,7 @@ def run(argv: Sequence[str]) -> None:
                     max_episodes=options.max_episodes,
                 )
                 server = ChatServer(episodes, listening, grace_s=_GRACE_S)
-                ended = install_shutdown_handler(server.hurry)
+                shutdown_requested = install_shutdown_handler(server.hurry)
                 announce_endpoint(
                     options,
                     f"{', '.join(agents)} at {server.address}/episodes/ID/v1",
@@ -128,7 +128,7 @@ def run(argv: Sequence[str]) -> None:
                     token,
                     {"out": options.out},
                 )
-                wait_for_shutdown(ended)
+                wait_for_shutdown(shutdown_requested)
                 server.stop()
                 episodes.close()
     print("llmzoo: the gateway has ended", file=sys.stderr)
@@ -144,7 +144,7 @@ def _parse_agents(options: ServeGatewayOptions) -> list[str]:
 
 
 def _record_config(options: ServeGatewayOptions, agents: Sequence[str]) -> dict[str, Any]:
-    """What answers: a record that is resumed has the same."""
+    """The settings that determine the answers. A resumed record must have the same."""
     return {
         "agents": list(agents),
         "policy": options.policy,

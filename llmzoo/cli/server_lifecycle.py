@@ -1,4 +1,4 @@
-"""What commands that serve have in common: their token, and how they end."""
+"""What the serving commands share: their token, their announcement and their shutdown."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from llmzoo.cli.output import print_json
 from llmzoo.endpoints import token_file
 from llmzoo.errors import ConfigError
 
-SHUTDOWN_S = (
-    20.0  # seconds in which the process has ended, after the first signal and after the second
-)
-HURRIED_SHUTDOWN_S = 2.0
+# seconds from the first and from the second signal until the process must have ended
+SHUTDOWN_S, HURRIED_SHUTDOWN_S = 20.0, 2.0
 
 
 class ListenOptions(Protocol):
@@ -43,34 +41,35 @@ class EndpointOptions(ListenOptions, Protocol):
 
 
 def install_shutdown_handler(hurry: Callable[[], object]) -> threading.Event:
-    """An event that Ctrl-C and SIGTERM set; ``hurry``, called at the second, stops pending calls. Wait
-    for it with :func:`wait_for_shutdown`.
+    """An event that Ctrl-C and SIGTERM set. Wait for it with :func:`wait_for_shutdown`.
+
+    ``hurry``: called at the second signal, stops pending calls.
 
     A watchdog thread outside Python's control ends the process even if an environment or a model
     blocks it.
     """
-    ended = threading.Event()
+    shutdown_requested = threading.Event()
     devnull = open(os.devnull, "w")  # noqa: SIM115, it is written to when the process ends
 
     def on_signal(*_: object) -> None:
-        last_s = HURRIED_SHUTDOWN_S if ended.is_set() else SHUTDOWN_S
+        last_s = HURRIED_SHUTDOWN_S if shutdown_requested.is_set() else SHUTDOWN_S
         faulthandler.dump_traceback_later(last_s, exit=True, file=devnull)
-        if ended.is_set():
+        if shutdown_requested.is_set():
             hurry()
-        ended.set()
+        shutdown_requested.set()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, on_signal)
-    return ended
+    return shutdown_requested
 
 
-def wait_for_shutdown(ended: threading.Event) -> None:
+def wait_for_shutdown(shutdown_requested: threading.Event) -> None:
     """Wait in the main thread until the event is set.
 
     Python handles signals in the main thread, between two of its instructions. A signal that the
     system gives to another thread does not wake the main thread from a wait without an end.
     """
-    while not ended.wait(0.2):
+    while not shutdown_requested.wait(0.2):
         pass
 
 
@@ -105,9 +104,10 @@ def announce_endpoint(
     token: str | None,
     more: Mapping[str, Any] | None = None,
 ) -> None:
-    """Say what an endpoint over HTTP serves, and where its token is.
+    """Print what an HTTP endpoint serves, and where its token is.
 
-    ``what``: in words. ``fields`` and ``more``: what --json prints before and after that of the token.
+    ``what``: the text to print. ``fields`` and ``more``: the entries that --json prints before and after
+    those of the token.
     """
     from llmzoo.serve import tokens
 

@@ -1,4 +1,4 @@
-"""``llmzoo train --seeds``: one run for each seed, and what they give together."""
+"""``llmzoo train --seeds``: one run for each seed, and their combined result."""
 
 from __future__ import annotations
 
@@ -47,14 +47,17 @@ def train_seeds(
             resume = (run / "config.json").exists()
             results.append(fit(**settings, out=run, resume=resume, quiet=quiet))
             plot_run(run)
-    measured = [_evaluations_by_name(result) for result in results]
-    combined = {name: _combine_seeds([one[name] for one in measured]) for name in measured[0]}
+    evaluations_by_seed = [_evaluations_by_name(result) for result in results]
+    combined = {
+        name: _combine_seeds([one[name] for one in evaluations_by_seed])
+        for name in evaluations_by_seed[0]
+    }
     if json:
         print_json({"runs": [result.to_dict() for result in results], "together": combined})
         return
     rows = [
         [f"seed {seed}", *(f"{found['success']:.1%}" for found in one.values())]
-        for seed, one in zip(seeds, measured, strict=True)
+        for seed, one in zip(seeds, evaluations_by_seed, strict=True)
     ]
     mean = [format_rate(found["success"], found["success_ci95"]) for found in combined.values()]
     print_table(["success", *combined], [*rows, ["mean [95%]", *mean]])
@@ -77,8 +80,8 @@ def _combine_seeds(evaluations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     ids = evaluations[0]["ids"]
     success = [one["success"] for one in evaluations]
     if all(one["ids"] == ids for one in evaluations):
-        marks = [[float(mark) for mark in one["solved"]] for one in evaluations]
-        interval = crossed_bootstrap_interval(marks, ids)
+        successes = [[float(solved) for solved in one["solved"]] for one in evaluations]
+        interval = crossed_bootstrap_interval(successes, ids)
     else:
         interval = crossed_bootstrap_interval([[one] for one in success])
     return {"success": fmean(success), "success_ci95": interval}

@@ -1,7 +1,7 @@
 """Bounds of a configuration file, checked while it is parsed, before any value is made.
 
-An alias repeats what its anchor names, so a file of a few lines can stand for billions of values. The
-parser's events are counted one by one, an alias as all that it stands for.
+An alias repeats the values of its anchor, so a file of a few lines can expand to billions of values. The
+parser's events are counted one by one, and an alias counts as many values as its anchor has.
 """
 
 from __future__ import annotations
@@ -18,23 +18,24 @@ class BoundsError(yaml.YAMLError):
 
 
 def check_bounds(data: bytes) -> None:
-    """Raise :class:`BoundsError` for a YAML text beyond a bound, ``yaml.YAMLError`` for none."""
+    """Raise :class:`BoundsError` for a YAML text beyond a bound, ``yaml.YAMLError`` for a text that is not YAML."""
     if len(data) > MAX_BYTES:
         raise BoundsError(f"is larger than {MAX_BYTES:,} bytes")
-    sizes: dict[str, tuple[int, int]] = {}  # of anchors: the number of values, and the levels
-    open_ones: list[tuple[str | None, int, int]] = []  # anchor, values before it, levels inside
+    sizes: dict[str, tuple[int, int]] = {}  # by anchor: its number of values and of levels
+    # anchor, values before it, levels inside
+    open_collections: list[tuple[str | None, int, int]] = []
     total = 0
     for event in yaml.parse(data, yaml.SafeLoader):
         size, levels = 1, 0
         if isinstance(event, yaml.CollectionStartEvent):
-            open_ones.append((event.anchor, total, 0))
+            open_collections.append((event.anchor, total, 0))
         elif isinstance(event, yaml.CollectionEndEvent):
-            anchor, before, inside = open_ones.pop()
+            anchor, before, inside = open_collections.pop()
             size, levels = 0, inside + 1
             if anchor is not None:
                 sizes[anchor] = total - before, levels
         elif isinstance(event, yaml.AliasEvent):
-            if any(event.anchor == anchor for anchor, _, _ in open_ones):
+            if any(event.anchor == anchor for anchor, _, _ in open_collections):
                 raise BoundsError(f"has an alias *{event.anchor} inside what it names")
             size, levels = sizes.get(event.anchor, (1, 0))
         elif isinstance(event, yaml.ScalarEvent):
@@ -45,8 +46,8 @@ def check_bounds(data: bytes) -> None:
         total += size
         if total > MAX_VALUES:
             raise BoundsError(f"holds more than {MAX_VALUES:,} values, with its aliases replaced")
-        if len(open_ones) + levels > MAX_DEPTH:
+        if len(open_collections) + levels > MAX_DEPTH:
             raise BoundsError(f"is nested more than {MAX_DEPTH} deep, with its aliases replaced")
-        if open_ones:
-            anchor, before, inside = open_ones[-1]
-            open_ones[-1] = anchor, before, max(inside, levels)
+        if open_collections:
+            anchor, before, inside = open_collections[-1]
+            open_collections[-1] = anchor, before, max(inside, levels)

@@ -51,9 +51,9 @@ def success_weighted(returns: Tensor) -> Tensor:
 
     All 0 if no return is above 0.
     """
-    shares = returns.clamp_min(0)
-    mean = shares.mean()
-    return (shares - mean) / mean if mean > 0 else torch.zeros_like(returns)
+    clipped = returns.clamp_min(0)
+    mean = clipped.mean()
+    return (clipped - mean) / mean if mean > 0 else torch.zeros_like(returns)
 
 
 def _is_negligible(spread: Tensor, values: Tensor, eps: float) -> bool:

@@ -117,7 +117,7 @@ class GroupLearner(Learner):
     def loss(
         self,
         policy: TransformersPolicy,
-        part: Sequence[ScoredGroup],
+        microbatch: Sequence[ScoredGroup],
         *,
         rows: int,
         tokens: int,
@@ -128,7 +128,7 @@ class GroupLearner(Learner):
         Also returns metrics, as sums over the microbatch's tokens; they stay on the device.
         """
         return surrogate_loss(
-            policy, part, self.config, rows=rows, tokens=tokens, reference=reference
+            policy, microbatch, self.config, rows=rows, tokens=tokens, reference=reference
         )
 
     def updater(

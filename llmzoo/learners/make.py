@@ -24,30 +24,36 @@ def build_learner(
     them. Raises :class:`ConfigError` for learners that cannot share one tree.
     """
     cls = learner_class(name)
-    run: Learner = cls(_configure(cls, args, f"learner {name!r}"))
-    own: dict[str, GroupLearner] = {}
+    run_learner: Learner = cls(_configure(cls, args, f"learner {name!r}"))
+    own_learners: dict[str, GroupLearner] = {}
     for agent, settings in agent_args.items():
         if "learner" not in settings and "learner_args" not in settings:
             continue
-        other = settings.get("learner", name)
-        what = f"agent {agent!r} has the learner {other!r}"
-        own_cls = learner_class(other)
-        for called, one in ((name, cls), (other, own_cls)):
-            if not issubclass(one, GroupLearner) or one.env_defaults:
-                why = "is for one agent" if one.env_defaults else "has no groups for each agent"
+        agent_learner_name = settings.get("learner", name)
+        what = f"agent {agent!r} has the learner {agent_learner_name!r}"
+        own_cls = learner_class(agent_learner_name)
+        for learner_name, learner_cls in ((name, cls), (agent_learner_name, own_cls)):
+            if not issubclass(learner_cls, GroupLearner) or learner_cls.env_defaults:
+                why = (
+                    "is for one agent"
+                    if learner_cls.env_defaults
+                    else "has no groups for each agent"
+                )
                 raise ConfigError(
-                    f"{what}, and {called!r} {why}: agents can have different learners only among those on groups, "
+                    f"{what}, and {learner_name!r} {why}: agents can have different learners only among those on groups, "
                     "such as magrpo, marloo, maxrl, ccpo and maremax, or at_grpo with different options"
                 )
         known = {field.name for field in fields(own_cls.Config)}
-        played = {n: getattr(run.config, n) for n in tree_options(run) if n in known}
+        tree_settings = {
+            n: getattr(run_learner.config, n) for n in tree_options(run_learner) if n in known
+        }
         given = {n: value for n, value in args.items() if n in known}
-        options = {**played, **given, **settings.get("learner_args", {})}
-        own[agent] = own_cls(_configure(own_cls, options, what))
-    if not own:
-        return run
-    assert isinstance(run, GroupLearner)
-    return PerAgentLearner(run, own)
+        options = {**tree_settings, **given, **settings.get("learner_args", {})}
+        own_learners[agent] = own_cls(_configure(own_cls, options, what))
+    if not own_learners:
+        return run_learner
+    assert isinstance(run_learner, GroupLearner)
+    return PerAgentLearner(run_learner, own_learners)
 
 
 def _configure(cls: Any, values: Mapping[str, Any], what: str) -> Any:

@@ -88,15 +88,15 @@ class PerAgentLearner(GroupLearner):
     def loss(
         self,
         policy: TransformersPolicy,
-        part: Sequence[ScoredGroup],
+        microbatch: Sequence[ScoredGroup],
         *,
         rows: int,
         tokens: int,
         reference: TransformersPolicy | None,
     ) -> tuple[Tensor, Metrics]:
         """The loss of the agent's learner. All groups of a microbatch have the same learner."""
-        learner = self.for_agent(part[0].group.agent)
-        return learner.loss(policy, part, rows=rows, tokens=tokens, reference=reference)
+        learner = self.for_agent(microbatch[0].group.agent)
+        return learner.loss(policy, microbatch, rows=rows, tokens=tokens, reference=reference)
 
 
 @dataclass(frozen=True, slots=True)

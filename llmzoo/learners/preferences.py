@@ -51,8 +51,8 @@ def choose_pairs(
 
 def count_candidate_pairs(count: int, choice: PairChoice) -> int:
     """The largest possible number of pairs of ``count`` completions, without ties."""
-    every = count * (count - 1) // 2
-    return every if choice == "all" else min(1, every)
+    all_pairs = count * (count - 1) // 2
+    return all_pairs if choice == "all" else min(1, all_pairs)
 
 
 def load_preferences(source: str) -> list[dict[str, Any]]:

@@ -50,7 +50,7 @@ def is_supported(config: Any) -> bool:
 
 
 def head_size(config: Any) -> int:
-    """Numbers of an attention head's keys."""
+    """The size of an attention head."""
     return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
 
 

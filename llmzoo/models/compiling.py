@@ -4,7 +4,7 @@ Norms, gates, rotations and residuals are each a few operations on every activat
 of them reads and writes the activations once. Attention is left as it is, since a layout is Python
 that differs from call to call: every layer has two compiled parts, one before it and one after. The
 layers of a model share their code, and so does every length of input (dynamic shapes). Adapters do
-not: beyond four of them torch stops compiling and runs the rest as it is.
+not: torch compiles for four of them at most, and runs the others uncompiled.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-# multiplications from which oneDNN is faster: in an update, where the weights are reordered each time and other
-# numbers of rows need other code, and from packed weights
+# multiplications from which oneDNN is faster: in an update, which reorders the weights each time and needs new
+# code for each number of rows, and with packed weights
 _MIN_PRODUCT, _MIN_PACKED_PRODUCT = 2**24, 2**20
 _MIN_SIDE = 16  # inputs and outputs; oneDNN is slow for narrower matrices
 _MIN_GRADIENT = 2**15  # weights; its operands are copied, which costs more than it gains below
@@ -50,11 +50,11 @@ def weight_gradient(grad: Tensor, x: Tensor) -> Tensor:
     """grad.T @ x, [O, I], for ``grad`` [N, O] and ``x`` [N, I]."""
     if grad.shape[1] * x.shape[1] < _MIN_GRADIENT or not _product_is_faster(grad.T, x.T):
         return grad.T @ x
-    # oneDNN copies what it is given transposed, and the first operand costs more: it is the narrower one
+    # oneDNN copies transposed operands. Copying the first one costs more, so the narrower one is first
     narrow, wide = (x, grad) if grad.shape[1] > x.shape[1] else (grad, x)
-    whole = len(x) - len(x) % _BLOCK
-    total = narrow[whole:].T @ wide[whole:]
-    for begin in range(0, whole, _BLOCK):
+    block_end = len(x) - len(x) % _BLOCK
+    total = narrow[block_end:].T @ wide[block_end:]
+    for begin in range(0, block_end, _BLOCK):
         rows = slice(begin, begin + _BLOCK)
         total += _multiply(narrow[rows].T, wide[rows].T)
     return total.T if narrow is x else total
@@ -157,7 +157,7 @@ def _is_amd_with_avx512() -> bool:
 
 
 def _largest_weight(model: nn.Module) -> int:
-    """The size of the largest matrix of a model's layers, if they are on a CPU; its embedding is no product."""
+    """The size of the largest matrix of a model's layers, if they are on a CPU; the embedding is not multiplied."""
     if next(model.parameters()).device.type != "cpu":
         return 0
     config: Any = model.config
@@ -181,7 +181,7 @@ def _product_is_faster(x: Tensor, weight: Tensor, bias: Tensor | None = None) ->
 
 
 def _is_plain(tensor: Tensor) -> bool:
-    """Whether a tensor is in this process's memory, in float32, and computed with as it is."""
+    """Whether this is a plain float32 tensor in CPU memory, to which no autocast applies."""
     return (
         type(tensor) in (Tensor, nn.Parameter)
         and tensor.dtype == torch.float32
@@ -226,11 +226,11 @@ class _Linear(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
-        of_x = of_weight = of_bias = None
+        grad_x = grad_weight = grad_bias = None
         if ctx.needs_input_grad[0]:
-            of_x = _multiply_in_blocks(grad, weight.T.contiguous())
+            grad_x = _multiply_in_blocks(grad, weight.T.contiguous())
         if ctx.needs_input_grad[1]:
-            of_weight = weight_gradient(grad, x)
+            grad_weight = weight_gradient(grad, x)
         if ctx.needs_input_grad[2]:
-            of_bias = grad.sum(dim=0)
-        return of_x, of_weight, of_bias
+            grad_bias = grad.sum(dim=0)
+        return grad_x, grad_weight, grad_bias

@@ -21,8 +21,8 @@ _WARM_UP = 2  # runs before the capture, in which libraries set up what they nee
 def capture_cuda_graph(step: Step, device: torch.device) -> Step | None:
     """``step`` as a CUDA graph; None if the device is no GPU, or if it cannot be captured.
 
-    ``step`` reads and writes tensors that stay where they are, has no result, and never asks the device
-    for a number. It runs three times here. Raises torch's ``OutOfMemoryError``.
+    ``step`` reads and writes tensors at fixed addresses, has no result, and never waits for a number
+    from the device. It runs three times here. Raises torch's ``OutOfMemoryError``.
     """
     if device.type != "cuda":
         return None
@@ -31,7 +31,7 @@ def capture_cuda_graph(step: Step, device: torch.device) -> Step | None:
             return _capture(step, device)
     except torch.OutOfMemoryError:
         raise
-    # of drivers, allocators, graphs that are empty, builds without CUDA
+    # from drivers, allocators, empty graphs, and builds without CUDA
     except (RuntimeError, AttributeError, UserWarning) as error:
         _warn_once(str(error).partition("\n")[0])
         return None

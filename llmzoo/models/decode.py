@@ -65,7 +65,7 @@ Result = TypeVar("Result")
 
 
 def _ignore_finished(prompt: int, rows: list[SampledTokens]) -> None:
-    """The default of ``finished``: the caller waits for all rows."""
+    """The default of ``on_finished``: the caller waits for all rows."""
 
 
 @torch.inference_mode()
@@ -171,16 +171,16 @@ def _with_offset(call: Callable[..., Result], first: int) -> Callable[..., Resul
 
 
 def _copy_to_host(tensor: Tensor) -> Callable[[], Any]:
-    """Send a tensor to the host, which does not wait. Calling the result waits, and gives the numbers."""
+    """Start copying a tensor to the host. The function returned waits for the copy and returns the numbers."""
     if tensor.device.type == "cpu":
         return tensor.tolist
-    here = tensor.to("cpu", non_blocking=True)
-    arrived = torch.cuda.Event()
-    arrived.record(torch.cuda.current_stream(tensor.device))
+    host_copy = tensor.to("cpu", non_blocking=True)
+    copy_done = torch.cuda.Event()
+    copy_done.record(torch.cuda.current_stream(tensor.device))
 
     def wait_and_read() -> Any:
-        arrived.synchronize()
-        return here.tolist()
+        copy_done.synchronize()
+        return host_copy.tolist()
 
     return wait_and_read
 
@@ -229,7 +229,7 @@ class _GrowingRows:
         if self._on_growth is not None:
             for prompt in {at // self._group_size for at in self.alive}:
                 if self._growing[prompt]:
-                    self._on_growth(prompt, self._of(prompt))
+                    self._on_growth(prompt, self._rows_of_prompt(prompt))
 
     def _append(self, at: int, token: int, logprob: float) -> None:
         row = self.rows[at]
@@ -240,7 +240,7 @@ class _GrowingRows:
             prompt = at // self._group_size
             self._growing[prompt] -= 1
             if not self._growing[prompt]:
-                self._on_finished(prompt, self._of(prompt))
+                self._on_finished(prompt, self._rows_of_prompt(prompt))
 
     def _rows_to_continue(self) -> list[int]:
         """The rows of ``alive`` that continue."""
@@ -253,13 +253,13 @@ class _GrowingRows:
         return [at for at in self.alive if not self.rows[at].ended and at // k not in gone]
 
     def finish(self) -> list[list[SampledTokens]]:
-        """The rows of each prompt. Reports those cut off by the token limit or given up."""
+        """The rows of each prompt. Reports those that the token limit or ``cancelled`` ended."""
         for prompt, growing in enumerate(self._growing):
             if growing:
-                self._on_finished(prompt, self._of(prompt))
-        return [self._of(prompt) for prompt in range(len(self._growing))]
+                self._on_finished(prompt, self._rows_of_prompt(prompt))
+        return [self._rows_of_prompt(prompt) for prompt in range(len(self._growing))]
 
-    def _of(self, prompt: int) -> list[SampledTokens]:
+    def _rows_of_prompt(self, prompt: int) -> list[SampledTokens]:
         return self.rows[prompt * self._group_size : (prompt + 1) * self._group_size]
 
 

@@ -17,7 +17,7 @@ from torch.utils.checkpoint import checkpoint
 
 from llmzoo.models.scoring import tokens_per_chunk
 
-_LEAST = torch.finfo(torch.float32).min
+_MIN_LOGPROB = torch.finfo(torch.float32).min
 
 
 def generalized_jsd(student: Tensor, teacher: Tensor, beta: float) -> Tensor:
@@ -28,7 +28,10 @@ def generalized_jsd(student: Tensor, teacher: Tensor, beta: float) -> Tensor:
     divergence tends to when it is divided by beta or by 1 - beta: KL(teacher || student) for 0, and
     KL(student || teacher), the reverse KL, for 1.
     """
-    student, teacher = student.clamp_min(_LEAST), teacher.clamp_min(_LEAST)  # -inf times 0 is NaN
+    student, teacher = (
+        student.clamp_min(_MIN_LOGPROB),
+        teacher.clamp_min(_MIN_LOGPROB),
+    )  # -inf times 0 is NaN
     if beta == 0.0:
         return _kl(teacher, student)
     if beta == 1.0:
@@ -72,11 +75,13 @@ class DistillationTarget:
         backward pass. Both distributions are at ``temperature``, and over the tokens that both have.
         """
 
-        def piece(states: Tensor, theirs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        def chunk_divergence(
+            states: Tensor, teacher_states: Tensor, weight: Tensor, bias: Tensor | None
+        ) -> Tensor:
             prepare()
             logits = head(states)
             with torch.no_grad():
-                wanted = F.linear(theirs, weight, bias)
+                wanted = F.linear(teacher_states, weight, bias)
             size = min(logits.shape[-1], wanted.shape[-1])  # larger models pad their vocabulary
             own, other = (
                 (x[..., :size].float() / temperature).log_softmax(dim=-1) for x in (logits, wanted)
@@ -86,14 +91,16 @@ class DistillationTarget:
         result = torch.zeros(len(states), device=states.device)
         options: dict[str, Any] = {"use_reentrant": False, "preserve_rng_state": False}
         for p in self.predictions:
-            most = tokens_per_chunk(states.device, len(p.weight))
+            chunk_tokens = tokens_per_chunk(states.device, len(p.weight))
             rows = states[p.at]
-            if len(rows) <= most:
-                found = [piece(rows, p.states, p.weight, p.bias)]
+            if len(rows) <= chunk_tokens:
+                chunks = [chunk_divergence(rows, p.states, p.weight, p.bias)]
             else:  # the backward pass computes the logits again
-                found = [
-                    checkpoint(piece, own, theirs, p.weight, p.bias, **options)
-                    for own, theirs in zip(rows.split(most), p.states.split(most), strict=True)
+                chunks = [
+                    checkpoint(chunk_divergence, own, teacher_states, p.weight, p.bias, **options)
+                    for own, teacher_states in zip(
+                        rows.split(chunk_tokens), p.states.split(chunk_tokens), strict=True
+                    )
                 ]
-            result = result.index_copy(0, p.at, torch.cat(found))
+            result = result.index_copy(0, p.at, torch.cat(chunks))
         return result

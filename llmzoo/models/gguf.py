@@ -69,7 +69,7 @@ def _raise_os_errors() -> Iterator[None]:
 
 def _weights(source: Path, config: LlamaConfig) -> dict[str, np.ndarray]:
     """The weights under their names in transformers."""
-    # without a number of its own, each head has its key and value
+    # without the second number, each query head has its own key and value head
     heads = {
         "attn_q": config.num_attention_heads,
         "attn_k": config.num_key_value_heads or config.num_attention_heads,

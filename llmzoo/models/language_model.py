@@ -89,7 +89,7 @@ class LanguageModel:
         self.pad_id = int(pad if pad is not None else min(self.eos_ids, default=0))
 
     def sampling_for(self, agent: str) -> Sampling:
-        """The settings with which an agent's completions are sampled; likelihoods are under these."""
+        """The sampling settings of an agent. Likelihoods of its completions are under these settings too."""
         raise NotImplementedError
 
     @property
@@ -99,12 +99,12 @@ class LanguageModel:
 
     @property
     def microbatch_tokens(self) -> int:
-        """The tokens that a forward pass with gradients reads, where no setting says."""
+        """The default number of tokens of a forward pass with gradients."""
         return microbatch_tokens(self.model, recompute=self.gradient_checkpointing)
 
     @property
     def has_plain_head(self) -> bool:
-        """Whether logits are known to be no more than a product of states and the output layer."""
+        """Whether logits are known to be just the product of the states and the output layer."""
         head: Any = self.model.get_output_embeddings()
         return attention.is_supported(self.model.config) and lora.is_mergeable(head)
 
@@ -136,7 +136,7 @@ class LanguageModel:
                 recompute=self._recompute_hook(),
                 compiled=self.compiled,
             )
-            apart = None
+            divergence = None
             if target is not None:
                 assert result.hidden is not None
                 real = result.mask.bool()
@@ -144,9 +144,16 @@ class LanguageModel:
                 flat = target.divergence(
                     head, result.hidden[real], sampling.temperature, self.activate
                 )
-                apart = torch.zeros_like(result.mask).masked_scatter(real, flat)
-            kept = result.hidden if hidden else None
-            return result.logprobs, result.entropy, result.mask, result.top, kept, apart
+                divergence = torch.zeros_like(result.mask).masked_scatter(real, flat)
+            hidden_states = result.hidden if hidden else None
+            return (
+                result.logprobs,
+                result.entropy,
+                result.mask,
+                result.top,
+                hidden_states,
+                divergence,
+            )
 
         with self.ready():
             return Likelihood(*sharding.run_with_weights(self.model, compute))

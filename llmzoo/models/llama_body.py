@@ -70,14 +70,14 @@ class _LinearProduct:
 
     def __call__(self, h: Tensor) -> Tensor:
         if self._packed is not None:
-            found = self._packed(h)
+            product = self._packed(h)
         elif self._weight.ndim == 2:
-            found = F.linear(h, self._weight, self._bias)
+            product = F.linear(h, self._weight, self._bias)
         else:
-            found = _matmul(h, self._columns)
+            product = _matmul(h, self._columns)
             if self._bias is not None:
-                found.add_(self._bias)
-        return self._add_adapter(found, h)
+                product.add_(self._bias)
+        return self._add_adapter(product, h)
 
     def add_to(self, x: Tensor, h: Tensor) -> Tensor:
         """``x`` [N, O] and the product, without a bias; under autocast in the format of ``x``."""
@@ -87,11 +87,11 @@ class _LinearProduct:
             total = _add_matmul(x, h, self._columns)
         return self._add_adapter(total, h)
 
-    def _add_adapter(self, found: Tensor, h: Tensor) -> Tensor:
+    def _add_adapter(self, product: Tensor, h: Tensor) -> Tensor:
         if not self._factors:
-            return found
+            return product
         down, up = self._factors
-        return _add_matmul(found, _matmul(h, down), up)
+        return _add_matmul(product, _matmul(h, down), up)
 
     @property
     def _rank(self) -> int:
@@ -135,17 +135,17 @@ class _Layer:
 
 def is_faster_on_cpu(model: Any) -> bool:
     """Whether a LlamaBody is faster on a CPU: the model is supported, small, and in full precision."""
-    most = _MAX_PACKED_WEIGHTS if prefers_onednn() else _MAX_CPU_WEIGHTS
+    max_weights = _MAX_PACKED_WEIGHTS if prefers_onednn() else _MAX_CPU_WEIGHTS
     return (
         is_supported(model)
         and not torch.is_autocast_enabled(model.device.type)
-        and model.num_parameters() <= most
+        and model.num_parameters() <= max_weights
         and all(weights.dtype in FULL_PRECISION for weights in model.parameters())
     )
 
 
 def is_supported(model: Any, adapter: Adapter = None) -> bool:
-    """Whether a model is of a supported family, unmodified but for adapters, with weights in one format."""
+    """Whether a model is of a supported family, unmodified except for adapters, with weights in one format."""
     if model.config.model_type not in _FAMILIES:
         return False
     layers = model.get_decoder().layers
@@ -185,10 +185,10 @@ def is_shared(model: Any, adapters: Sequence[str]) -> bool:
 def cache_bytes(model: Any) -> int:
     """The size of a token's keys and values in a step of a supported model."""
     body, device = model.get_decoder(), model.device.type
-    at = body.layers[0].self_attn
+    attn = body.layers[0].self_attn
     casts = torch.is_autocast_enabled(device)
     dtype = torch.get_autocast_dtype(device) if casts else body.norm.weight.dtype
-    return int(2 * len(body.layers) * at.k_proj.out_features * dtype.itemsize)
+    return int(2 * len(body.layers) * attn.k_proj.out_features * dtype.itemsize)
 
 
 class LlamaBody:
@@ -200,7 +200,7 @@ class LlamaBody:
 
     def __init__(self, model: Any, adapters: Sequence[Adapter] = (None,), *, owned: bool = False):
         """``adapters``: several must have a model that they :func:`share <is_shared>`. ``owned``: copy every
-        matrix, so that :meth:`refresh` has where to write; else what is used as it is stays the model's."""
+        matrix, so that :meth:`refresh` can write to the copies; by default some are the model's own."""
         body = model.get_decoder()
         device = model.device.type
         self.dtype: torch.dtype = body.norm.weight.dtype
@@ -253,8 +253,8 @@ class LlamaBody:
         if self._packed_head is not None:
             return self._packed_head(states)
         if self._head is None:
-            found: Tensor = self._output(states)
-            return found
+            logits: Tensor = self._output(states)
+            return logits
         return F.linear(states.to(self.dtype), self._head, self._output.bias)
 
     def rotation(self, positions: Tensor) -> tuple[Tensor, Tensor]:
@@ -314,25 +314,28 @@ def _rotate(x: Tensor, cos: Tensor, low: Tensor, high: Tensor) -> Tensor:
 
 
 def _qk_norms(attention: Any) -> list[Any]:
-    """The norms of queries and keys, where a family has them."""
+    """The norms of queries and keys; empty for a family without them."""
     return [attention.q_norm, attention.k_norm] if hasattr(attention, "q_norm") else []
 
 
 def _copy_layer(layer: Any, dtype: torch.dtype, adapters: Sequence[Adapter]) -> _Layer:
-    at, mlp = layer.self_attn, layer.mlp
-    norms = [norm.weight for norm in _qk_norms(at)]
-    scaling = 1.0 if norms else at.scaling
+    attn, mlp = layer.self_attn, layer.mlp
+    norms = [norm.weight for norm in _qk_norms(attn)]
+    scaling = 1.0 if norms else attn.scaling
     qk_norm = None
     if norms:
-        heads = [at.q_proj.out_features // at.head_dim, at.k_proj.out_features // at.head_dim]
-        of_heads = [norm.expand(count, -1) for norm, count in zip(norms, heads, strict=True)]
-        qk_norm = torch.cat([of_heads[0] * at.scaling, of_heads[1]])
+        heads = [
+            attn.q_proj.out_features // attn.head_dim,
+            attn.k_proj.out_features // attn.head_dim,
+        ]
+        expanded_norms = [norm.expand(count, -1) for norm, count in zip(norms, heads, strict=True)]
+        qk_norm = torch.cat([expanded_norms[0] * attn.scaling, expanded_norms[1]])
     return _Layer(
         norm=layer.input_layernorm.weight,
-        qkv=_make_product([at.q_proj, at.k_proj, at.v_proj], dtype, adapters, scaling),
+        qkv=_make_product([attn.q_proj, attn.k_proj, attn.v_proj], dtype, adapters, scaling),
         qk_norm=qk_norm,
-        rotates=bool(getattr(at, "use_rope", True)),
-        out=_make_product([at.o_proj], dtype, adapters),
+        rotates=bool(getattr(attn, "use_rope", True)),
+        out=_make_product([attn.o_proj], dtype, adapters),
         mlp_norm=layer.post_attention_layernorm.weight,
         gate_up=_make_product([mlp.gate_proj, mlp.up_proj], dtype, adapters),
         down=_make_product([mlp.down_proj], dtype, adapters),

@@ -1,4 +1,4 @@
-"""How much an update reads at once, and what torch's out-of-memory error on a GPU says of it.
+"""How many tokens an update reads at once, and the error if a GPU's memory is too small for them.
 
 Sampling is bounded in :mod:`llmzoo.policies.sampling_passes`: by
 ``max_rows``, which is lowered where it does not fit, and by the tokens of the prompts. Static steps on a
@@ -19,7 +19,7 @@ import torch
 
 from llmzoo.errors import OutOfMemoryError
 
-_MAX_TOKENS = 32_768  # tokens; more fill no processor any better
+_MAX_TOKENS = 32_768  # tokens; more do not use a processor better
 _CPU_BYTES, _GPU_SHARE = 4e9, 0.3  # of activations: bytes, the share of a GPU's memory
 _FREE_SHARE = 0.25  # of a machine's free memory; a pass takes about twice what it keeps
 # shares of a GPU's memory that sampling by static steps may take
@@ -31,7 +31,7 @@ _MEMINFO = Path("/proc/meminfo")
 
 
 def microbatch_tokens(model: Any, *, recompute: bool = False) -> int:
-    """The tokens of one forward pass with gradients, where no setting says.
+    """The default number of tokens of one forward pass with gradients.
 
     As many as a quarter of the free memory holds, 4 GB at most, or 30% of a GPU's memory; at most
     32,768. Per token, a layer of hidden size H and M inner units keeps about 12 H + 4 M numbers: the
@@ -51,7 +51,7 @@ def microbatch_tokens(model: Any, *, recompute: bool = False) -> int:
 
 
 def total_memory(device: torch.device) -> float:
-    """Bytes of a GPU that this process may use. On a CPU, where only tests come here, any number."""
+    """Bytes of a GPU that this process may use. For a CPU, which only tests ask for, a fixed number."""
     if device.type != "cuda":
         return 2.0**33
     total: int = torch.cuda.get_device_properties(device).total_memory
@@ -78,10 +78,10 @@ def free_memory() -> int | None:
 
 @cache
 def _activation_bytes() -> float:
-    """Bytes of activations, read once: all updates of a process are cut alike.
+    """Bytes of activations, measured once, so that all updates of a process are split the same way.
 
-    It is a power of two below 4 GB, so that a resumed run finds the same on a machine that is used
-    about as much.
+    4 GB, or else a power of two below, so that a resumed run gets the same number on a machine with
+    about the same load.
     """
     free = free_memory()
     if free is None or _FREE_SHARE * free >= _CPU_BYTES:
@@ -100,10 +100,10 @@ def _read_text(path: Path) -> str:
 def explain_out_of_memory(setting: str, size: int, what: str, also: str) -> Iterator[None]:
     """Name the setting that bounds what runs inside, if it does not fit into a GPU's memory.
 
-    ``size``: of what runs, in the unit of the setting. It may be below the setting's value, which
-    is why the error suggests half the size. ``what``: runs, such as "a training pass". ``also``:
-    what else helps. Raises :class:`OutOfMemoryError`. A CPU's memory ends in other ways, often with
-    the end of the process.
+    ``size``: of the work inside, in the unit of the setting. It may be below the setting's value, so
+    the error suggests half of ``size``. ``what``: names the work, such as "A training pass". ``also``:
+    a sentence on what else helps. Raises :class:`OutOfMemoryError`. If a CPU's memory runs out, the
+    system often kills the process instead.
     """
     try:
         yield

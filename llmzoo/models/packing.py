@@ -167,10 +167,11 @@ class PackedGroups:
         trie = Trie()
         paths = [trie.add(prompt) for prompt in prompts]
         inner = set(trie.parents)
-        kept: list[list[int]] = []  # the prompts that are read as texts; others begin one of them
-        read: list[Sequence[int]] = []  # the completions that are read after a prompt
-        owners: list[int] = []  # of each, its prompt among those that are kept
-        # of each completion, where its prompt ends, and its tokens, or its number among those that are read
+        # the nodes of the prompts that are read as texts; any other prompt is the beginning of one of them
+        kept: list[list[int]] = []
+        read: list[Sequence[int]] = []  # the completions that no prompt continues
+        owners: list[int] = []  # for each of ``read``, the index of its prompt in ``kept``
+        # for each completion, the last node of its prompt, and its own nodes or its index in ``read``
         places: list[tuple[int, Sequence[int] | int]] = []
         leaves: set[int] = set()
         for path, group in zip(paths, completions, strict=True):
@@ -213,9 +214,9 @@ class PackedGroups:
         pieces = zip(*(x[0].transpose(0, 1).split(sizes) for x in (query, key, value)), strict=True)
         prompt = [self.prompts.grid(x) for x in next(pieces)]  # [B, P, heads, D]
         parts = [self.prompts.flat(_causal_attention(prompt[0], prompt[1], prompt[2], scaling))]
-        outside = self.prompts.padding_mask(query.dtype)
+        prompt_mask = self.prompts.padding_mask(query.dtype)
         for level, own in zip(self.levels, pieces, strict=True):
-            parts.append(level.attend(own, prompt[1:], outside, scaling))
+            parts.append(level.attend(own, prompt[1:], prompt_mask, scaling))
         return torch.cat(parts).unsqueeze(0)
 
 
@@ -234,32 +235,37 @@ def group_by_length(lengths: Sequence[int]) -> list[list[int]]:
 class _LengthLevel:
     """Completions of similar lengths, in the order of their prompts.
 
-    ``lengths`` and ``owners``: of each completion, its tokens and its prompt among ``prompts`` of them.
-    ``rows``: the prompts that are met, by their rows in the grid; None: all of them, in order.
+    ``lengths`` and ``owners``: the number of tokens of each completion, and the index of its prompt.
+    ``prompts``: the number of prompts. ``rows``: the indices of the prompts that have completions here;
+    None: all of them, in order.
     """
 
     def __init__(
         self, lengths: Sequence[int], owners: Sequence[int], prompts: int, device: torch.device
     ):
-        met = Counter(owners)
+        counts_by_prompt = Counter(owners)
         self.completions = Segments(lengths, device)
-        self.groups = Segments([*met.values()], device)
-        self.rows = None if len(met) == prompts else torch.tensor([*met]).to(device)
+        self.groups = Segments([*counts_by_prompt.values()], device)
+        self.rows = (
+            None
+            if len(counts_by_prompt) == prompts
+            else torch.tensor([*counts_by_prompt]).to(device)
+        )
 
     def attend(
         self,
         own: Sequence[Tensor],
         prompt: Sequence[Tensor],
-        outside: Tensor | None,
+        prompt_mask: Tensor | None,
         scaling: float,
     ) -> Tensor:
         """Outputs [tokens, H, D]. ``own``: queries, keys and values of the completions; ``prompt``: keys
-        and values [B, P, H/G, D] of all prompts, and ``outside`` their mask [B, P]."""
+        and values [B, P, H/G, D] of all prompts, and ``prompt_mask`` [B, P] their padding mask."""
         if self.rows is not None:
             prompt = [x.index_select(0, self.rows) for x in prompt]
-            outside = None if outside is None else outside.index_select(0, self.rows)
+            prompt_mask = None if prompt_mask is None else prompt_mask.index_select(0, self.rows)
         grids = (self.groups.grid(self.completions.grid(x)) for x in own)
-        out = _SharedPrompt.apply(*grids, *prompt, outside, scaling)
+        out = _SharedPrompt.apply(*grids, *prompt, prompt_mask, scaling)
         return self.completions.flat(self.groups.flat(out))
 
 
@@ -357,17 +363,17 @@ class _SharedPrompt(torch.autograd.Function):
         value: Tensor,
         prompt_key: Tensor,  # [B, P, H/G, D]
         prompt_value: Tensor,
-        outside: Tensor | None,  # [B, P]
+        prompt_mask: Tensor | None,  # [B, P]
         scaling: float,
     ) -> Tensor:
-        blocks = _Blocks(query, key, value, prompt_key, prompt_value, outside)
+        blocks = _Blocks(query, key, value, prompt_key, prompt_value, prompt_mask)
         far, far_sum = _flash(*blocks.far, attn_mask=blocks.mask, scale=scaling)
         near, near_sum = _flash(*blocks.near, is_causal=True, scale=scaling)
         far, far_sum = blocks.as_near(far), blocks.as_near(far_sum.unsqueeze(-1)).squeeze(-1)
         total = torch.logaddexp(far_sum, near_sum)
         out = far * (far_sum - total).exp().unsqueeze(-1).to(far.dtype)
         out += near * (near_sum - total).exp().unsqueeze(-1).to(near.dtype)
-        ctx.save_for_backward(query, key, value, prompt_key, prompt_value, outside, out, total)
+        ctx.save_for_backward(query, key, value, prompt_key, prompt_value, prompt_mask, out, total)
         ctx.scaling = scaling
         return blocks.completion(out)
 
@@ -406,7 +412,7 @@ class _Blocks:
         value: Tensor,
         prompt_key: Tensor,
         prompt_value: Tensor,
-        outside: Tensor | None,
+        prompt_mask: Tensor | None,
     ):
         self.b, self.k, self.c, heads, self.d = query.shape
         self.kv = key.shape[3]
@@ -414,7 +420,7 @@ class _Blocks:
         near = self.rows(query)
         self.near = (near, self._repeat_heads(key), self._repeat_heads(value))
         self.far = (self.as_far(near), prompt_key.transpose(1, 2), prompt_value.transpose(1, 2))
-        self.mask = None if outside is None else outside[:, None, None, :]
+        self.mask = None if prompt_mask is None else prompt_mask[:, None, None, :]
 
     def rows(self, x: Tensor) -> Tensor:
         """[B, K, C, heads, D] as [B*K, heads, C, D]."""

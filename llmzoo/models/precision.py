@@ -119,7 +119,7 @@ class MasterWeights:
 
     @torch.no_grad()
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """Restore what :meth:`state_dict` returned, and publish it.
+        """Restore what :meth:`state_dict` returned, and copy it to the model.
 
         Raises :class:`CheckpointError` if it was saved for other parameters.
         """

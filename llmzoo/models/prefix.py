@@ -104,8 +104,8 @@ class SharedPrefixDecoder:
         query = self._rows.grid(query).view(b, r, kv, g, d).transpose(1, 2)
         query = query.reshape(b * kv, r * g, d)
         far = torch.bmm(query, prompt_keys.flatten(0, 1))  # [B * kv, R * G, P]
-        if self._outside is not None:
-            far = (far.view(b, kv * r * g, -1) + self._outside).view(far.shape)
+        if self._prompt_mask is not None:
+            far = (far.view(b, kv * r * g, -1) + self._prompt_mask).view(far.shape)
         near = torch.bmm(query.reshape(-1, g, d), own_keys.flatten(0, 2).transpose(1, 2))
         scores = torch.cat([far, near.view(b * kv, r * g, t)], dim=-1)
         weights = scores.softmax(dim=-1, dtype=torch.float32).to(value.dtype)
@@ -138,8 +138,8 @@ class SharedPrefixDecoder:
         self._starts = self._indices([self._prompts.lengths[b] for b in prompt_of])
         counts = [len(list(same)) for _, same in groupby(prompt_of)]
         self._rows = Segments(counts, self._model.device)
-        outside = self._prompts.padding_mask(self._model.dtype)
-        self._outside = None if outside is None else outside.unsqueeze(1)  # [B, 1, P]
+        prompt_mask = self._prompts.padding_mask(self._model.dtype)
+        self._prompt_mask = None if prompt_mask is None else prompt_mask.unsqueeze(1)  # [B, 1, P]
 
     def _indices(self, numbers: Sequence[int]) -> Tensor:
         return torch.tensor(numbers, device=self._model.device)

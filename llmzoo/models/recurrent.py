@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-# layers that look at earlier tokens, each of which they can leave out
+# attention layers: they read earlier tokens, and can mask any of them
 _ATTENTION = {"full_attention", "sliding_attention", "chunked_attention"}
 
 

@@ -17,7 +17,7 @@ from llmzoo.models.sampling import Sampling, warp
 
 # logits computed at once: 32 MiB of float32 on a CPU, little more than its caches; else 256 MiB
 _CPU_LOGITS, _LOGITS = 2**23, 2**26
-_LEAST = torch.finfo(torch.float32).min
+_MIN_LOGPROB = torch.finfo(torch.float32).min
 
 # for each target [M]: its log-probability and the entropy of its distribution, in float32; if asked
 # for, whether no other token is more likely
@@ -37,27 +37,27 @@ def score(
     """The scores of targets [M] from hidden states.
 
     ``head`` maps ``states`` [M, H] to logits [., V], a few million logits at a time. If they do not
-    fit in one piece, or with ``recompute``, the backward pass computes them again. ``top`` asks for
+    fit in one chunk, or with ``recompute``, the backward pass computes them again. ``top`` asks for
     the third score, which costs another pass over the logits.
     """
-    most = tokens_per_chunk(states.device, vocabulary)
-    if len(targets) <= most and not recompute:
+    chunk_tokens = tokens_per_chunk(states.device, vocabulary)
+    if len(targets) <= chunk_tokens and not recompute:
         return score_logits(head(states), targets, sampling, top)
     if _is_unfiltered(sampling) and _is_plain_product(head, states):
         weights = head.get_parameter("weight")
         scores: Scores = _ProductScore.apply(
-            states, weights, targets, sampling.temperature, most, top
+            states, weights, targets, sampling.temperature, chunk_tokens, top
         )
         return scores
 
-    def piece(states: Tensor, targets: Tensor) -> Scores:
+    def score_chunk(states: Tensor, targets: Tensor) -> Scores:
         return score_logits(head(states), targets, sampling, top)
 
-    pieces = [
-        checkpoint(piece, *part, use_reentrant=False, preserve_rng_state=False)
-        for part in zip(states.split(most), targets.split(most), strict=True)
+    chunk_scores = [
+        checkpoint(score_chunk, *chunk, use_reentrant=False, preserve_rng_state=False)
+        for chunk in zip(states.split(chunk_tokens), targets.split(chunk_tokens), strict=True)
     ]
-    chosen, entropy, tops = zip(*pieces, strict=True)
+    chosen, entropy, tops = zip(*chunk_scores, strict=True)
     return torch.cat(chosen), torch.cat(entropy), torch.cat(tops) if top else None
 
 
@@ -109,7 +109,7 @@ class _Score(torch.autograd.Function):
         ctx: Any, logits: Tensor, targets: Tensor, temperature: float, with_top: bool
     ) -> Scores:
         logprobs = (logits.float() / temperature).log_softmax(dim=-1)
-        logprobs.clamp_min_(_LEAST)  # -inf times 0 would be NaN
+        logprobs.clamp_min_(_MIN_LOGPROB)  # -inf times 0 would be NaN
         chosen = logprobs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
         entropy = -torch.linalg.vecdot(logprobs.exp(), logprobs)
         top = None
@@ -129,10 +129,10 @@ class _Score(torch.autograd.Function):
 
 
 class _ProductScore(torch.autograd.Function):
-    """The same from states [M, H] and a matrix [V, H], ``most`` tokens at a time.
+    """The same from states [M, H] and a matrix [V, H], ``chunk_tokens`` tokens at a time.
 
-    Nothing of size V is kept. The backward pass computes the logits again and adds each piece's
-    part to one gradient of the matrix.
+    Nothing of size V is kept. The backward pass computes the logits again and adds the
+    gradient of each chunk to one gradient of the matrix.
     """
 
     @staticmethod
@@ -142,23 +142,23 @@ class _ProductScore(torch.autograd.Function):
         weights: Tensor,
         targets: Tensor,
         temperature: float,
-        most: int,
+        chunk_tokens: int,
         with_top: bool,
     ) -> Scores:
         chosen, entropy = states.new_empty(2, len(states)).unbind()
         top = torch.empty_like(targets, dtype=torch.bool) if with_top else None
-        for at in range(0, len(states), most):
-            piece = slice(at, at + most)
-            logits = linear(states[piece], weights)
+        for at in range(0, len(states), chunk_tokens):
+            chunk = slice(at, at + chunk_tokens)
+            logits = linear(states[chunk], weights)
             logprobs = logits.div_(temperature).log_softmax(dim=-1)
-            chosen[piece] = logprobs.gather(-1, targets[piece].unsqueeze(-1)).squeeze(-1)
+            chosen[chunk] = logprobs.gather(-1, targets[chunk].unsqueeze(-1)).squeeze(-1)
             if top is not None:
-                top[piece] = _is_top(chosen[piece], logprobs)
-            entropy[piece] = -torch.linalg.vecdot(torch.exp(logprobs, out=logits), logprobs)
+                top[chunk] = _is_top(chosen[chunk], logprobs)
+            entropy[chunk] = -torch.linalg.vecdot(torch.exp(logprobs, out=logits), logprobs)
         if top is not None:
             ctx.mark_non_differentiable(top)
         ctx.save_for_backward(states, weights, targets, entropy)
-        ctx.temperature, ctx.most = temperature, most
+        ctx.temperature, ctx.chunk_tokens = temperature, chunk_tokens
         ctx.set_materialize_grads(False)
         return chosen, entropy, top
 
@@ -168,18 +168,18 @@ class _ProductScore(torch.autograd.Function):
         grad_states = torch.empty_like(states)
         # a head under adapters is frozen
         grad_weights = torch.zeros_like(weights) if ctx.needs_input_grad[1] else None
-        for at in range(0, len(states), ctx.most):
-            piece = slice(at, at + ctx.most)
-            logits = linear(states[piece], weights).div_(ctx.temperature)
+        for at in range(0, len(states), ctx.chunk_tokens):
+            chunk = slice(at, at + ctx.chunk_tokens)
+            logits = linear(states[chunk], weights).div_(ctx.temperature)
             grad = _logit_gradient(
                 logits.log_softmax(dim=-1),
-                targets[piece],
-                entropy[piece],
-                *(None if x is None else x[piece] / ctx.temperature for x in grads[:2]),
+                targets[chunk],
+                entropy[chunk],
+                *(None if x is None else x[chunk] / ctx.temperature for x in grads[:2]),
             )
-            torch.mm(grad, weights, out=grad_states[piece])
+            torch.mm(grad, weights, out=grad_states[chunk])
             if grad_weights is not None:
-                grad_weights.addmm_(grad.T, states[piece])
+                grad_weights.addmm_(grad.T, states[chunk])
         return grad_states, grad_weights, None, None, None, None
 
 
@@ -187,15 +187,15 @@ def _logit_gradient(
     logprobs: Tensor,
     targets: Tensor,
     entropy: Tensor,
-    of_chosen: Tensor | None,
-    of_entropy: Tensor | None,
+    grad_chosen: Tensor | None,
+    grad_entropy: Tensor | None,
 ) -> Tensor:
     """The gradient [M, V] with respect to logits / temperature, given those of the scores [M]."""
-    weight = torch.zeros_like(entropy) if of_chosen is None else of_chosen
+    chosen_weight = torch.zeros_like(entropy) if grad_chosen is None else grad_chosen
     grad = logprobs.exp()
-    if of_entropy is None:
-        grad *= -weight.unsqueeze(-1)
+    if grad_entropy is None:
+        grad *= -chosen_weight.unsqueeze(-1)
     else:
-        slope = (logprobs + entropy.unsqueeze(-1)) * of_entropy.unsqueeze(-1)
-        grad *= -(slope + weight.unsqueeze(-1))
-    return grad.scatter_add_(-1, targets.unsqueeze(-1), weight.unsqueeze(-1))
+        slope = (logprobs + entropy.unsqueeze(-1)) * grad_entropy.unsqueeze(-1)
+        grad *= -(slope + chosen_weight.unsqueeze(-1))
+    return grad.scatter_add_(-1, targets.unsqueeze(-1), chosen_weight.unsqueeze(-1))

@@ -17,8 +17,8 @@ from llmzoo.models.sampling_settings import Sampling
 from llmzoo.models.static_step import StaticStep, StepShape
 from llmzoo.models.step_pool import StepPool, steps_of_model
 
-_WASTE = 4  # slots for each row, beyond which rounding up costs more than a graph saves
-_SHRINKS = 0.5  # share of the slots that is left, at which the rest moves to a smaller step
+_MAX_SLOTS_PER_ROW = 4  # with more, rounding up to a shape costs more than a graph saves
+_MAX_SHRUNK_SHARE = 0.5  # rows move to a smaller step when it has at most this share of the slots
 
 
 def is_faster_on_gpu(model: Any) -> bool:
@@ -56,7 +56,7 @@ def make_static_rows(
         counts, lengths, sampling.max_new_tokens, adapter_of, max(1, len(adapters))
     )
     size = shape.cached_tokens * llama_body.cache_bytes(model)
-    if shape.slots > _WASTE * sum(counts) or size > STEP_SHARE * step_pool.total_memory(
+    if shape.slots > _MAX_SLOTS_PER_ROW * sum(counts) or size > STEP_SHARE * step_pool.total_memory(
         model.device
     ):
         return None
@@ -94,7 +94,7 @@ class StaticRows:
     def read(self, model: Any, prompts: Sequence[Sequence[int]], adapters: Sequence[str]) -> None:
         """Read the prompts, each with its adapter."""
         shape = self._step.shape
-        first: Tensor | None = None  # logits [B, R, V]
+        first_logits: Tensor | None = None  # logits [B, R, V]
         for number in sorted(set(self._adapter_of)):
             prompt_numbers = [b for b, adapter in enumerate(self._adapter_of) if adapter == number]
             if adapters:
@@ -104,22 +104,22 @@ class StaticRows:
             places = self._indices([self._places[b] for b in prompt_numbers])
             self._step.load_prompts(places, kept.kept)
             logits = model.get_output_embeddings()(states[kept.ends])
-            if first is None:
-                first = logits.new_zeros(shape.prompts, shape.rows, logits.shape[-1])
-            first[places] = logits.unsqueeze(1)
-        assert first is not None
-        self._first = first.flatten(0, 1)
+            if first_logits is None:
+                first_logits = logits.new_zeros(shape.prompts, shape.rows, logits.shape[-1])
+            first_logits[places] = logits.unsqueeze(1)
+        assert first_logits is not None
+        self._first_logits = first_logits.flatten(0, 1)
 
     def grow(self, count: int) -> Tensor:
-        begun = self._count
+        start = self._count
         for _ in range(count):
             self._load_noise()
             if self._count:
                 self._step.run()
             else:
-                self._step.sample(self._first)
+                self._step.sample(self._first_logits)
             self._count += 1
-        return self._step.samples[begun : self._count].index_select(2, self._slots)
+        return self._step.samples[start : self._count].index_select(2, self._slots)
 
     def keep(self, rows: Sequence[int]) -> None:
         kept, old, before = self._indices(rows), self._step, self._slots
@@ -132,7 +132,7 @@ class StaticRows:
         shape = StepShape.for_call(
             [*counts.values()], lengths, old.shape.new_tokens, adapter_of, old.shape.adapters
         )
-        if shape.slots > _SHRINKS * old.shape.slots:
+        if shape.slots > _MAX_SHRUNK_SHARE * old.shape.slots:
             self._slots, self._prompt_of = before[kept], prompt_of
             return
         cached_tokens = self._count - 1  # the newest token has no keys and values yet
@@ -142,7 +142,7 @@ class StaticRows:
         self._steps.release(old, *self._settings)
 
     def close(self) -> None:
-        """Give the step back. No call follows."""
+        """Release the step. No call follows."""
         self._steps.release(self._step, *self._settings)
 
     def _begin(

@@ -25,11 +25,11 @@ class StepPool:
     def __init__(self, model: Any, adapters: Sequence[str]):
         self.body = LlamaBody(model, adapters or (None,), owned=True)
         self.device = model.device
-        self._number = next(_POOL_IDS)
-        finalize(self, _forget, self._number)
+        self._pool_id = next(_POOL_IDS)
+        finalize(self, _forget, self._pool_id)
 
     def take(self, shape: StepShape, sampling: Sampling, greedy: bool) -> StaticStep:
-        """A step that nobody else uses until it is given back."""
+        """A step that nobody else uses until :meth:`release`."""
         with _LOCK:
             found = _IDLE_STEPS.pop(self._key(shape, sampling, greedy), None)
         if found is None:
@@ -37,18 +37,18 @@ class StepPool:
         return found
 
     def release(self, step: StaticStep, sampling: Sampling, greedy: bool) -> None:
-        """Keep a step for its next use. The oldest, of all models, go when they take too much memory."""
-        most = IDLE_STEPS_SHARE * total_memory(self.device)
+        """Keep a step for its next use. If idle steps take too much memory, the oldest of all models go."""
+        max_bytes = IDLE_STEPS_SHARE * total_memory(self.device)
         with _LOCK:
             _IDLE_STEPS[self._key(step.shape, sampling, greedy)] = step
             while (
                 len(_IDLE_STEPS) > 1
-                and sum(idle.cache_bytes for idle in [*_IDLE_STEPS.values()]) > most
+                and sum(idle.cache_bytes for idle in [*_IDLE_STEPS.values()]) > max_bytes
             ):
                 _IDLE_STEPS.popitem(last=False)
 
     def _key(self, shape: StepShape, sampling: Sampling, greedy: bool) -> tuple[Any, ...]:
-        return self._number, shape, sampling.temperature, sampling.top_k, sampling.top_p, greedy
+        return self._pool_id, shape, sampling.temperature, sampling.top_k, sampling.top_p, greedy
 
 
 _POOL_IDS = numbers_from()
@@ -56,10 +56,10 @@ _LOCK = threading.RLock()  # a finalizer may run anywhere, also where the lock i
 _IDLE_STEPS: OrderedDict[tuple[Any, ...], StaticStep] = OrderedDict()  # the one used last is last
 
 
-def _forget(steps: int) -> None:
+def _forget(pool_id: int) -> None:
     """Drop the steps of a model that is gone."""
     with _LOCK:
-        for key in [key for key in [*_IDLE_STEPS] if key[0] == steps]:
+        for key in [key for key in [*_IDLE_STEPS] if key[0] == pool_id]:
             _IDLE_STEPS.pop(key, None)
 
 
@@ -76,27 +76,27 @@ def drop_idle_steps() -> None:
 
 
 class ModelSteps:
-    """What is known of a model as long as its weights are where they are: a graph reads some of them there."""
+    """The step pools of a model. They hold only while its weights keep their addresses, which graphs read."""
 
     def __init__(self, model: Any):
-        self.places = _weight_addresses(model)
-        # their state says what the layers of a ``PeftModel`` compute with
-        self._adapted = [
+        self.weight_addresses = _weight_addresses(model)
+        # the state of these layers determines which adapters a ``PeftModel`` computes with
+        self._peft_layers = [
             layer
             for layer in model.modules()
             if isinstance(getattr(layer, "disable_adapters", None), bool)  # a method of models
         ]
         self._sharded = is_sharded(model)
         self._weights = sum(p.numel() * p.element_size() for p in model.parameters())
-        self._answers: dict[Any, bool] = {}
-        self._alone: dict[Any, StepPool] = {}
-        self._joint: dict[Any, StepPool] = {}
+        self._cached_checks: dict[Any, bool] = {}
+        self._single_pools: dict[Any, StepPool] = {}
+        self._joint_pools: dict[Any, StepPool] = {}
 
     def is_faster(self, model: Any) -> bool:
         key = self._state(model)
-        if key not in self._answers:
-            self._answers[key] = self._is_faster(model)
-        return self._answers[key]
+        if key not in self._cached_checks:
+            self._cached_checks[key] = self._is_faster(model)
+        return self._cached_checks[key]
 
     def _is_faster(self, model: Any) -> bool:
         if self._sharded or not llama_body.is_supported(model):
@@ -114,19 +114,19 @@ class ModelSteps:
     def shares(self, model: Any, adapters: Sequence[str]) -> bool:
         """Whether adapters can share a step."""
         key = tuple(adapters)
-        if key not in self._answers:
-            self._answers[key] = llama_body.is_shared(model, adapters)
-        return self._answers[key]
+        if key not in self._cached_checks:
+            self._cached_checks[key] = llama_body.is_shared(model, adapters)
+        return self._cached_checks[key]
 
     def current(self, model: Any, adapters: Sequence[str]) -> StepPool:
         """The steps of several adapters, or of the model as it computes, with a copy of its current weights."""
         if adapters:  # of one set of them, since others are other copies of the same weights
             key: Any = tuple(adapters), torch.is_autocast_enabled(model.device.type)
-            known = self._joint
-            self._joint = {key: known[key]} if key in known else {}
-            known = self._joint
+            known = self._joint_pools
+            self._joint_pools = {key: known[key]} if key in known else {}
+            known = self._joint_pools
         else:
-            key, known = self._state(model), self._alone
+            key, known = self._state(model), self._single_pools
         if key in known:
             known[key].body.refresh()
         else:
@@ -136,7 +136,7 @@ class ModelSteps:
     def _state(self, model: Any) -> tuple[Any, ...]:
         return torch.is_autocast_enabled(model.device.type), *(
             (layer.disable_adapters, getattr(layer, "merged", False), *layer.active_adapters)
-            for layer in self._adapted
+            for layer in self._peft_layers
         )
 
 
@@ -145,7 +145,7 @@ _POOLS: WeakKeyDictionary[Any, ModelSteps] = WeakKeyDictionary()
 
 def steps_of_model(model: Any) -> ModelSteps:
     known = _POOLS.get(model)
-    if known is None or known.places != _weight_addresses(model):
+    if known is None or known.weight_addresses != _weight_addresses(model):
         known = _POOLS[model] = ModelSteps(model)
     return known
 

@@ -21,13 +21,13 @@ from llmzoo.records import Completion
 class PolicyRequest:
     """An agent that waits for a completion.
 
-    ``env``: the environment in its current state, for scripted players that look behind the prompt.
+    ``env``: the environment in its current state, for scripted players that read more than the prompt.
     Models read only ``observation``. ``seed``: seeds the randomness of scripted players. ``noise``:
     identifies this request's sampling noise; the same number draws the same completions, whatever else
     is in the call. None: the policy numbers its requests itself. ``key``: overrides the key that
     :class:`NoiseKeys` would derive from ``noise``. ``cancelled``: once set, nobody waits for the
     completion, and the policy may leave it unfinished. ``on_growth``: a policy may pass it the token ids
-    of the K completions so far, again and again while they grow, in the thread that samples.
+    of the K completions so far, repeatedly while they grow, in the thread that samples.
     """
 
     agent: str
@@ -158,7 +158,7 @@ class RoutedPolicy:
         number: int,
         group: list[Completion],
     ) -> None:
-        """Note the completions of the request that is ``number`` among those of ``policy``."""
+        """Store the completions of the ``number``-th request that was routed to ``policy``."""
         index = indices[number]
         completions[index] = self.process_completions(policy, group)
         if on_complete is not None:
@@ -209,8 +209,8 @@ class BoundPolicy:
     def __call__(self, observation: str | None = None, agent: str | None = None) -> str:
         """The action of ``agent``; by default of the agent whose turn it is."""
         agent = agent or self.env.agent_selection
-        seen = self.env.observe(agent) if observation is None else observation
-        request = PolicyRequest(agent=agent, observation=seen or "", env=self.env)
+        current_observation = self.env.observe(agent) if observation is None else observation
+        request = PolicyRequest(agent=agent, observation=current_observation or "", env=self.env)
         return self._policy.answer(request)
 
     def respond(
@@ -265,7 +265,7 @@ class NoiseKeys:
         self.reseed(seed)
 
     def reseed(self, seed: int) -> None:
-        self.seed, self._asked = seed, 0
+        self.seed, self._request_count = seed, 0
 
     def keys(self, requests: Sequence[PolicyRequest]) -> list[int]:
         return [self._key(request) for request in requests]
@@ -275,5 +275,5 @@ class NoiseKeys:
             return request.key
         if request.noise is not None:
             return noise_key(self.seed, "named", request.noise)
-        self._asked += 1
-        return noise_key(self.seed, "turn", self._asked)
+        self._request_count += 1
+        return noise_key(self.seed, "turn", self._request_count)

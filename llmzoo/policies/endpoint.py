@@ -39,7 +39,7 @@ _DEAD_BEFORE_ANSWER, _DEAD_AFTER_ANSWER = (
     8,
     32,
 )  # failed calls in a row, before and after the first answer
-_MAX_AWAY_S = 60.0  # that a server which has answered may be away, such as for a restart
+_MAX_AWAY_S = 60.0  # a server that has answered before may be away this long, such as for a restart
 _RETRY_STATUSES = (408, 409, 429)  # statuses below 500 that another attempt may fix
 _UNSUPPORTED_N_STATUSES = (
     400,
@@ -132,11 +132,11 @@ class EndpointPolicy(SamplingPolicy):
         self.backoff_s = backoff_s
         self.noise_keys = None if seed is None else NoiseKeys(seed)
         self.answers_failed = 0
-        self.consecutive_failures = 0  # in a row
+        self.consecutive_failures = 0
         self.dead_after = _DEAD_BEFORE_ANSWER
         self.last_success_at = -math.inf  # by the clock of time.monotonic
         self.thoughts_unclosed = 0
-        self.left_out: set[str] = set()  # parameters that this server is asked without
+        self.left_out: set[str] = set()  # parameters that this server refuses and calls leave out
         self.tokens_read = self.tokens_written = 0  # as the server counts them
 
     @classmethod
@@ -193,7 +193,7 @@ class EndpointPolicy(SamplingPolicy):
         if chat.system is not None:
             messages.insert(0, {"role": "system", "content": chat.system})
         body: dict[str, Any] = {"model": self.endpoint.model, "messages": messages}
-        extra: dict[str, Any] = {}  # what is no parameter of OpenAI's own
+        extra: dict[str, Any] = {}  # parameters that OpenAI's own API lacks
         if chat.chat_template_args:
             extra["chat_template_kwargs"] = dict(chat.chat_template_args)
         if n > 1:
@@ -251,7 +251,7 @@ class EndpointPolicy(SamplingPolicy):
         return Completion(text="", refused=refused, failure="" if refused else why)
 
     def record_success(self) -> None:
-        """Note that the endpoint is there."""
+        """Note that the endpoint has answered."""
         self.consecutive_failures, self.dead_after = 0, _DEAD_AFTER_ANSWER
         self.last_success_at = time.monotonic()
 
@@ -278,12 +278,12 @@ class ReplyChoice:
 class _CallError(Exception):
     """A call without an answer.
 
-    ``form``: asking for a single answer may help. ``refused``: because of this prompt.
+    ``single_may_work``: a call for a single answer may succeed. ``refused``: because of this prompt.
     """
 
     def __init__(self, why: str, *, single_may_work: bool = False, refused: bool = False):
         super().__init__(why)
-        self.form = single_may_work
+        self.single_may_work = single_may_work
         self.refused = refused
 
 
@@ -294,7 +294,7 @@ class _CallBatch:
         self.policy = policy
         self.client = client
         self.slots = asyncio.Semaphore(policy.workers)
-        self.chance = random.Random()  # spreads the attempts, without the global generator
+        self.jitter_rng = random.Random()  # spreads retries in time, without the global generator
 
     async def answers(
         self, request: PolicyRequest, group_size: int, greedy: bool
@@ -306,10 +306,13 @@ class _CallBatch:
             try:
                 completions = (await self._call(request, group_size, greedy))[:group_size]
             except _CallError as failure:
-                if not failure.form:
+                if not failure.single_may_work:
                     return [self._failed_completion(failure) for _ in range(group_size)]
         singles = await asyncio.gather(
-            *(self._one(request, greedy, n) for n in range(len(completions), group_size))
+            *(
+                self._answer_or_error(request, greedy, n)
+                for n in range(len(completions), group_size)
+            )
         )
         if in_one_call and any(not isinstance(answer, _CallError) for answer in singles):
             self.policy.left_out.add("n")
@@ -320,7 +323,7 @@ class _CallBatch:
     def _failed_completion(self, failure: _CallError) -> Completion:
         return self.policy.failed_completion(str(failure), refused=failure.refused)
 
-    async def _one(
+    async def _answer_or_error(
         self, request: PolicyRequest, greedy: bool, number: int
     ) -> Completion | _CallError:
         try:
@@ -376,7 +379,7 @@ class _CallBatch:
                     if not single_may_work:  # otherwise single answers are asked for
                         policy.record_failure(why)
                     raise _CallError(why, single_may_work=single_may_work)
-                pause = policy.backoff_s * 2**attempt * self.chance.uniform(0.75, 1.0)
+                pause = policy.backoff_s * 2**attempt * self.jitter_rng.uniform(0.75, 1.0)
                 await asyncio.sleep(min(max(pause, asked_pause), _MAX_PAUSE_S))
                 attempt += 1
 

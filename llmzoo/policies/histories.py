@@ -25,9 +25,9 @@ _Prompt = tuple[str | None, bytes]  # an agent, and the key of a conversation
 class Histories:
     """The last completions, by agent and conversation.
 
-    ``broken`` counts completions that came back changed, and those that the chat template does not
-    repeat as they were (a thought that it leaves out): their turn begins a new row. The first one
-    raises a warning. ``size``: the number of completions that are remembered.
+    ``broken`` counts completions that a program sent back changed, and those that the chat template
+    changes, for example by leaving out a thought: their turn begins a new row. The first one raises a
+    warning. ``size``: the number of completions that are remembered.
     """
 
     def __init__(self, size: int = 2**15) -> None:
@@ -39,7 +39,7 @@ class Histories:
     def remember(
         self, agent: str, conversation: Conversation, text: str, prompt: Ids, ids: Ids
     ) -> None:
-        """``ids``, which say ``text``, were sampled after ``prompt``, which is ``conversation``."""
+        """Record that ``ids`` (decoded: ``text``) were sampled after ``prompt``, the ids of ``conversation``."""
         entry = (agent, _prefix_keys(conversation.messages)[-1]), text
         self._counts[entry[0]] += entry not in self._completions
         self._completions[entry] = prompt, ids

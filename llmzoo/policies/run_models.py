@@ -21,7 +21,7 @@ def is_run(name: str | Path) -> bool:
 
 
 def find_run(name: str | Path) -> Path | None:
-    """The run that a name stands for, or of which it names a checkpoint or a copy; None for others."""
+    """The run with this folder, or the run that this checkpoint or copy belongs to; None for other names."""
     path = Path(name)
     if is_run(path):
         return path

@@ -253,8 +253,10 @@ class TransformersPolicy(LanguageModel, JointlySampled, SamplingPolicy):
                 sampling: Sampling = sampling,
             ) -> None:
                 i = indices[n]
-                made = policies[i]._completion
-                deliver(i, [made(prompts[i], row, sampling, requests[i]) for row in rows])
+                make_completion = policies[i]._completion
+                deliver(
+                    i, [make_completion(prompts[i], row, sampling, requests[i]) for row in rows]
+                )
 
             sample_in_passes(
                 [policies[i] for i in indices],

@@ -358,7 +358,7 @@ def test_settings_that_mean_nothing(given, error, says):
 def test_other_things_that_are_refused():
     with pytest.raises(ConfigError, match="discrete_to_text"):
         single_agent(Pile(), agent="a_0", others="random")
-    with pytest.raises(ConfigError, match="max_turns came too late"):
+    with pytest.raises(ConfigError, match="is made already: leave out max_turns"):
         single_agent(Adder(), agent="a_0", others="random", max_turns=2)
     with pytest.raises(NoScriptedPolicyError):
         single_agent(Adder(), agent="b_1", others="expert").reset()

@@ -137,7 +137,7 @@ def test_rows_name_the_seed_and_the_decision():
     [
         ({"seeds": []}, "at least one seed"),
         ({"seeds": [1], "decisions": 0}, "at least 1, got 0"),
-        ({"seeds": [1], "decisions": 2, "instructions": "x"}, "instructions mean nothing"),
+        ({"seeds": [1], "decisions": 2, "instructions": "x"}, "leave out instructions"),
     ],
 )
 def test_rows_that_mean_nothing(options, says):

@@ -47,7 +47,7 @@ class Pile:
     def last_rewards(self) -> dict[int, float]:
         return {self._turn: 1.0, 1 - self._turn: -1.0} if self._left == 0 else {}
 
-    def complaint(self, player: int) -> str:
+    def last_error(self, player: int) -> str:
         return "illegal: not 1 to 3" if self._wrong else ""
 
 

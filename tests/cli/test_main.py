@@ -212,7 +212,7 @@ def test_a_key_that_stands_twice_is_named(llmzoo, tmp_path, text, key):
     path.write_text(text)
     said = llmzoo("eval", "--config", path, "--policy", "expert", "--json")
     assert said.code == 2
-    assert f"{key!r} stands twice" in said.err
+    assert f"{key!r} occurs twice" in said.err
     assert "is not YAML" not in said.err
 
 
@@ -223,4 +223,4 @@ def test_keys_of_merged_mappings_may_be_overridden(llmzoo, tmp_path):
         "chat_template_args: {b: &b {<<: *a, max_turns: 1}, c: {<<: *b, num_agents: 2}, d: {<<: *b}}\n"
     )
     said = llmzoo("eval", "--config", path, "--policy", "expert", "--json", "--tasks", 1)
-    assert "stands twice" not in said.err
+    assert "occurs twice" not in said.err

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from llmzoo.cli.bench import VARIED, BenchOptions
+from llmzoo.cli.bench import VARIED_SETTINGS, BenchOptions
 from llmzoo.cli.collect import CollectOptions
 from llmzoo.cli.eval import EvalOptions
 from llmzoo.cli.options import check_types, parse_names, parse_options
@@ -34,7 +34,10 @@ def test_the_environment_first_or_by_name():
     ],
 )
 def test_the_name_in_another_command_will_do(argv, given):
-    assert parse_options("bench", argv.split(), BenchOptions, FitConfig, without=VARIED) == given
+    assert (
+        parse_options("bench", argv.split(), BenchOptions, FitConfig, without=VARIED_SETTINGS)
+        == given
+    )
 
 
 def test_names_of_training_in_evaluation_and_of_one_where_there_are_several():

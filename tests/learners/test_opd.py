@@ -272,7 +272,7 @@ def test_adapters_learn_from_adapters_on_their_own_base(loss, tmp_path):
     kept = {n: p.detach().clone() for n, p in student.model.named_parameters() if "lora" not in n}
     learner = OPD(OPD.Config(teacher=names, loss=loss, learning_rate=1e-2))
     engine = LocalEngine(learner, learning, agents, total_steps=4)
-    teachers = engine.updater.teachers._of
+    teachers = engine.updater.teachers._by_agent
     assert all(t.model is student.model for t in teachers.values())
     made = group([(20, 21)], agent="writer_1")
     for name, taught in teachers.items():
@@ -292,7 +292,7 @@ def test_the_base_of_an_adapter_teaches_without_a_copy(tmp_path):
     folder = saved(tmp_path / "base", policy())
     agents, learning = lora_agents(folder)
     engine = LocalEngine(OPD(OPD.Config(teacher=folder)), learning, agents, total_steps=4)
-    for taught in engine.updater.teachers._of.values():
+    for taught in engine.updater.teachers._by_agent.values():
         assert taught.model is learning["writer_0"].model
         assert taught.adapter is None
     made = group([(20, 21)], agent="writer_1")
@@ -306,7 +306,7 @@ def test_one_teacher_of_two_models_is_loaded_once(tmp_path):
     name = saved(tmp_path / "teacher", wide())
     agents = {agent: policy(seed=seed) for seed, agent in enumerate(AGENTS)}
     engine = an_engine(None, agents, teacher=name)
-    one, other = engine.updater.teachers._of.values()
+    one, other = engine.updater.teachers._by_agent.values()
     assert one is other
     assert not any(p.requires_grad for p in one.model.parameters())
 
@@ -321,7 +321,7 @@ def test_two_separately_trained_agents_become_one_model(tmp_path):
     student = policy(seed=5, sampling=Sampling(max_new_tokens=2))
     engine = an_engine(student, dict.fromkeys(AGENTS, student), teacher=str(tmp_path / "run"))
     made = group([(20, 21)])
-    for agent, taught in engine.updater.teachers._of.items():
+    for agent, taught in engine.updater.teachers._by_agent.items():
         wanted = specialists[agent].likelihood([made]).logprobs
         torch.testing.assert_close(taught.likelihood([made]).logprobs, wanted)
 
@@ -360,7 +360,7 @@ def test_a_model_that_is_trained_apart_has_the_teacher_of_its_agent(tmp_path):
     names = {agent: saved(tmp_path / agent, policy(seed=n)) for n, agent in enumerate(AGENTS, 3)}
     student = policy()
     apart = an_engine(student, {AGENTS[1]: student}, teacher=names)
-    (taught,) = apart.updater.teachers._of.values()
+    (taught,) = apart.updater.teachers._by_agent.values()
     made = group([(20, 21)])
     wanted = policy(seed=4).likelihood([made]).logprobs
     torch.testing.assert_close(taught.likelihood([made]).logprobs, wanted)

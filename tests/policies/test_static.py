@@ -225,7 +225,7 @@ def test_several_adapters_that_cannot_share_a_step_are_sampled_one_by_one(reason
             adapter_of=adapter_of,
             on_finished=lambda prompt, rows: finished.append(prompt),
         )
-    assert not step_pool.steps_of_model(model)._joint
+    assert not step_pool.steps_of_model(model)._joint_pools
     assert sorted(finished) == [*range(count + 2)]
     for prompt, rows in enumerate(found):
         lora.activate(model, "012"[adapter_of[prompt]])
@@ -245,7 +245,7 @@ def test_sets_of_adapters_that_take_turns_keep_one_copy_of_their_weights(static_
             adapters=adapters,
             adapter_of=range(len(adapters)),
         )
-        assert [key[0] for key in known._joint] == [tuple(adapters)]
+        assert [key[0] for key in known._joint_pools] == [tuple(adapters)]
     assert step_pool.steps_of_model(model) is known
 
 

@@ -135,8 +135,10 @@ def test_too_slow(served, monkeypatch):
     plays = policy()
     joined(served, plays, concurrency=1)
     engine, sent = plays.sampler.engine, []
-    ask = engine._ask
-    monkeypatch.setattr(engine, "_ask", lambda *asked: (sent.append(asked), ask(*asked))[1])
+    ask = engine._request_completions
+    monkeypatch.setattr(
+        engine, "_request_completions", lambda *asked: (sent.append(asked), ask(*asked))[1]
+    )
     engine._http._timeout_s = 0.3
     served.slow_s = 1.0
     with pytest.raises(SamplerError, match=r"more than 0\.3 s"):

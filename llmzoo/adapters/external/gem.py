@@ -49,11 +49,11 @@ _WORDS = "it downloads word lists when it is made (nltk.download)"
 _REFUSED_GAMES = {"Wordle": _WORDS, "Hangman": _WORDS, "WordSearch": _WORDS}
 _BROKEN = "it cannot be made: its constructor raises without a size"
 _SLOW = "an episode may take a minute and more to begin"
-_UNEQUAL = "its episodes were not the same in two processes when it was tested"
+_NOT_REPRODUCIBLE = "its episodes were not the same in two processes when it was tested"
 _REFUSED_VARIANTS = {
     **dict.fromkeys(("Crosswords-v0-random", "FifteenPuzzle-v0-random"), _BROKEN),
     **dict.fromkeys(("Sokoban-v0-hard", "Sokoban-v0-random"), _SLOW),
-    **dict.fromkeys(("Crosswords-v0-easy", "Sokoban-v0-easy"), _UNEQUAL),
+    **dict.fromkeys(("Crosswords-v0-easy", "Sokoban-v0-easy"), _NOT_REPRODUCIBLE),
     **dict.fromkeys(("Sudoku-v0-hard", "Sudoku-v0-random"), _SLOW),
 }
 _REFUSED_KINDS = {
@@ -99,21 +99,21 @@ class Task(ReplayedGame):
 
 
 class _GemEngine:
-    """A game of GEM with its own chance."""
+    """A game of GEM with its own states of the global random generators."""
 
     def __init__(self, name: str, seed: int):
-        self._chance = GlobalRandomState(seed)
-        with self._chance.swap_in():
+        self._random_state = GlobalRandomState(seed)
+        with self._random_state.swap_in():
             self._game = import_module("gem").make(name)
             shown, info = self._game.reset(seed=seed)
         self._shown = [str(shown)]
         self._suffix = str(info.get("suffix", ""))
-        self._paid = 0.0
+        self._last_reward = 0.0
 
     def step(self, text: str) -> bool:
-        with self._chance.swap_in():
+        with self._random_state.swap_in():
             shown, reward, terminated, truncated, info = self._game.step(text)
-        self._paid = float(reward)
+        self._last_reward = float(reward)
         self._shown += [f"Your move: {truncate(text, _MAX_SHOWN)}", str(shown)]
         self._suffix = str(info.get("suffix", ""))
         return bool(terminated or truncated)
@@ -122,9 +122,9 @@ class _GemEngine:
         return 0, "\n".join([*self._shown, self._suffix])
 
     def last_rewards(self) -> Mapping[int, float]:
-        return {0: self._paid}
+        return {0: self._last_reward}
 
-    def complaint(self, player: int) -> str:
+    def last_error(self, player: int) -> str:
         return ""
 
 

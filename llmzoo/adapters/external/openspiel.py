@@ -48,9 +48,9 @@ from llmzoo.errors import ConfigError, UnknownNameError
 PACKAGE = "pyspiel"
 EXTRA = "openspiel"
 
-_ROUNDING = 1e-9  # of sums of rewards
+_ROUNDING = 1e-9  # tolerance for the rounding of sums of rewards
 _NO_ACTION = 0  # what OpenSpiel takes from a player without a choice at a simultaneous node
-# games that stop the process or never show what a player needs
+# games that cannot be played here, with the reason
 _REFUSED = {
     "crossword": "it has no list of legal moves",
 }
@@ -97,17 +97,17 @@ class Task(MoveGame[OpenSpielState]):
             split=split,
             render_mode=render_mode,
         )
-        self._kind = self.game.get_type()
+        self._game_type = self.game.get_type()
 
     def start(self, seed: int) -> OpenSpielState:
         return _resolve_chance(OpenSpielState(seed, self.game.new_initial_state()))
 
     def agents_to_act(self) -> list[str]:
-        """All that have yet to choose at a simultaneous node; each choice is applied at its own step."""
-        return self._waiting(self.episode)
+        """The agents that have to choose now: at a simultaneous node several, one step after another."""
+        return self._agents_to_choose(self.episode)
 
     def acting(self, state: OpenSpielState) -> tuple[str, ...]:
-        return tuple(self._waiting(state)[:1])
+        return tuple(self._agents_to_choose(state)[:1])
 
     def choices(self, state: OpenSpielState, agent: str) -> MoveNames:
         return _choices(state.position, self.possible_agents.index(agent))[0]
@@ -119,18 +119,18 @@ class Task(MoveGame[OpenSpielState]):
         legal = state.position.legal_actions(player)
         state = _resolve_chance(_apply_choice(state, player, int(legal[number])))
         returns, over = state.position.returns(), state.position.is_terminal()
-        paid = zip(self.possible_agents, returns, before, strict=True)
-        local = {a: {"game": now - was} for a, now, was in paid if now != was}
+        return_changes = zip(self.possible_agents, returns, before, strict=True)
+        local = {a: {"game": new - old} for a, new, old in return_changes if new != old}
         return state, Outcome(local=local, done=over, success=over and self._is_success(returns))
 
     def observation(self, state: OpenSpielState, agent: str) -> str:
         player = self.possible_agents.index(agent)
         lines = [self._observation_text(state.position, player)]
         if self.prompt_style == "full":
-            lines.insert(0, f"You are {agent} in {self._kind.long_name}.")
+            lines.insert(0, f"You are {agent} in {self._game_type.long_name}.")
         if state.position.is_terminal() or state.forfeited:
             return "\n\n".join([*lines, "The game is over."])
-        waiting = self._waiting(state)
+        waiting = self._agents_to_choose(state)
         if agent not in waiting:
             return "\n\n".join([*lines, f"It is the turn of {', '.join(waiting)}."])
         moves, shown = _choices(state.position, player)
@@ -152,13 +152,13 @@ class Task(MoveGame[OpenSpielState]):
     def board(self) -> str:
         return str(self.episode.position)
 
-    def _waiting(self, state: OpenSpielState) -> list[str]:
-        """The agents that choose now and have not done so."""
+    def _agents_to_choose(self, state: OpenSpielState) -> list[str]:
+        """The agents that have to choose now and have not chosen yet."""
         return [self.possible_agents[player] for player in _players_to_act(state)]
 
     def _observation_text(self, position: Any, player: int) -> str:
         """What the game shows a player now; at its end too."""
-        kind = self._kind
+        kind = self._game_type
         perfect = kind.information.name == "PERFECT_INFORMATION"
         if (
             perfect and kind.provides_observation_string
@@ -167,8 +167,8 @@ class Task(MoveGame[OpenSpielState]):
         return str(position.information_state_string(player)).rstrip()
 
     def _is_success(self, returns: Sequence[float]) -> bool:
-        alike = self._kind.utility.name == "IDENTICAL"
-        if alike or len(returns) == 1:
+        identical_returns = self._game_type.utility.name == "IDENTICAL"
+        if identical_returns or len(returns) == 1:
             return bool(returns[0] >= self.game.max_utility() - _ROUNDING)
         return _has_highest_return(returns, 0)
 
@@ -183,23 +183,24 @@ def look_up(name: str) -> ExternalTaskInfo:
     games = {kind.short_name: kind for kind in import_module("pyspiel").registered_games()}
     if short not in games:
         raise UnknownNameError("game of openspiel", short, games)
-    listed = _task_info(games[short], given="(" in name)
-    if listed.refused:
-        return listed
-    return listed._replace(agents=tuple(_player_names(_game(name))))
+    info = _task_info(games[short], has_parameters="(" in name)
+    if info.refused:
+        return info
+    return info._replace(agents=tuple(_player_names(_game(name))))
 
 
-def _task_info(kind: Any, *, given: bool = False) -> ExternalTaskInfo:
+def _task_info(kind: Any, *, has_parameters: bool = False) -> ExternalTaskInfo:
     refused = _REFUSED.get(kind.short_name, "")
     if kind.dynamics.name == "MEAN_FIELD":
         refused = "it is a game of a whole population, with one representative player"
     elif kind.chance_mode.name == "SAMPLED_STOCHASTIC":
         refused = "its chance is hidden inside the game, so a copy of an episode would share it"
-    elif not kind.default_loadable and not given:
+    elif not kind.default_loadable and not has_parameters:
         refused = "it needs parameters, such as a game to change"
     elif not (kind.provides_observation_string or kind.provides_information_state_string):
         refused = "it shows its players no text"
-    agents = () if refused else tuple(_player_names(_game(kind.short_name))) if not given else ()
+    agents_unknown = refused or has_parameters
+    agents = () if agents_unknown else tuple(_player_names(_game(kind.short_name)))
     return ExternalTaskInfo(agents, f"{kind.long_name}: {kind.dynamics.name.lower()}", refused)
 
 
@@ -217,7 +218,7 @@ def _player_names(game: Any) -> list[str]:
 
 
 def _players_to_act(state: OpenSpielState) -> list[int]:
-    """The players that choose now and have not done so."""
+    """The players that have to choose now and have not chosen yet."""
     position = state.position
     if position.is_terminal():
         return []
@@ -244,14 +245,14 @@ def _apply_choice(state: OpenSpielState, player: int, move: int) -> OpenSpielSta
 
 
 def _resolve_chance(state: OpenSpielState) -> OpenSpielState:
-    """The state after all chance that comes before the next choice.
+    """The state after all chance nodes before the next choice.
 
-    The draw depends on the episode's seed and the number of steps before it, so that a copy of an episode
-    draws what the episode draws.
+    A chance outcome depends only on the episode's seed and the number of steps before it, so a copy of an
+    episode has the same outcomes.
     """
     while state.position.is_chance_node():
-        actions, chances = zip(*state.position.chance_outcomes(), strict=True)
-        action = random.Random(f"{state.seed}/{state.steps}").choices(actions, chances)[0]
+        actions, probabilities = zip(*state.position.chance_outcomes(), strict=True)
+        action = random.Random(f"{state.seed}/{state.steps}").choices(actions, probabilities)[0]
         position = state.position.clone()
         position.apply_action(action)
         state = replace(state, position=position, steps=state.steps + 1)
@@ -260,9 +261,9 @@ def _resolve_chance(state: OpenSpielState) -> OpenSpielState:
 
 @lru_cache(maxsize=1024)  # positions are distinguished by identity, and never change
 def _choices(position: Any, player: int) -> tuple[MoveNames, tuple[str, ...]]:
-    """The legal moves by the names that an answer is read by, and as they are shown.
+    """The legal moves: the names that an answer may use, and the moves as they are shown.
 
-    The names are numbers where two names of the game could not be distinguished.
+    If two names of the game cannot be distinguished, an answer uses numbers instead.
     """
     names = [
         position.action_to_string(player, action).strip()
@@ -272,8 +273,12 @@ def _choices(position: Any, player: int) -> tuple[MoveNames, tuple[str, ...]]:
         return MoveNames(names), tuple(names)
     except ConfigError:
         numbers = MoveNames([str(number) for number in range(len(names))])
-        return numbers, tuple(f"{n} ({o})" for n, o in zip(numbers.names, names, strict=True))
+        return numbers, tuple(
+            f"{number} ({name})" for number, name in zip(numbers.names, names, strict=True)
+        )
 
 
 def _has_highest_return(returns: Sequence[float], player: int) -> bool:
-    return all(returns[player] > paid for p, paid in enumerate(returns) if p != player)
+    return all(
+        returns[player] > other_return for p, other_return in enumerate(returns) if p != player
+    )

@@ -61,12 +61,14 @@ EXTRA = "reasoning_gym"
 
 MAX_AGENTS = 4
 _MAX_SHOWN = 2_000  # characters of another agent's answer
-_SIZE = 2**31  # questions of a generator that makes each on demand
-# these make all their questions at once, or allow few: a generator of one question for each draw
-_AT_ONCE = frozenset({"acre", "gsm_symbolic", "list_functions"})
-_FEW = {"word_ladder": 20_000}
-_HOW = "Give your final answer between <answer> and </answer>, and nothing else between them."
-_REVIEW = "The others may be wrong. Yours is the answer that counts."
+_DATASET_SIZE = 2**31  # size of a generator that makes each question on demand
+# these make all their questions when they are created, so each question has a generator of size 1
+_EAGER_GENERATORS = frozenset({"acre", "gsm_symbolic", "list_functions"})
+_SMALL_SIZES = {"word_ladder": 20_000}  # generators that allow fewer questions
+_ANSWER_FORMAT = (
+    "Give your final answer between <answer> and </answer>, and nothing else between them."
+)
+_REVIEWER_NOTE = "The others may be wrong. Yours is the answer that counts."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,8 +146,8 @@ class Task(TextEnv[QuestionState]):
         ]
         if self.prompt_style == "terse":
             return "\n".join([state.task.text, *earlier_answers])
-        last = [_REVIEW] if earlier_answers and agent == self.possible_agents[-1] else []
-        return "\n\n".join([state.task.text, *earlier_answers, *last, _HOW])
+        last = [_REVIEWER_NOTE] if earlier_answers and agent == self.possible_agents[-1] else []
+        return "\n\n".join([state.task.text, *earlier_answers, *last, _ANSWER_FORMAT])
 
     def apply(
         self, state: QuestionState, actions: Mapping[str, str]
@@ -160,14 +162,14 @@ class Task(TextEnv[QuestionState]):
         return state, Outcome(team={"score": scored.score}, done=True, errors=errors, success=right)
 
     def expert(self, agent: str) -> str:
-        return f"<answer>{self._right()}</answer>"
+        return f"<answer>{self._correct_answer()}</answer>"
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
         """The right answer, or one with a mistake in it."""
-        right = self._right()
+        right = self._correct_answer()
         return rng.choice([right, right, right[::-1], right[:-1], "0", "No"])
 
-    def _right(self) -> str:
+    def _correct_answer(self) -> str:
         task = self.episode.task
         answer = task.item["answer"]
         if not isinstance(answer, str):
@@ -198,12 +200,12 @@ def _questions(name: str, config: str, split: str) -> GeneratedTasks[GeneratedQu
     """The questions of a split; environments with the same arguments share them."""
 
     def sample(rng: random.Random) -> GeneratedQuestion:
-        seed = rng.randrange(_SIZE)
+        seed = rng.randrange(_DATASET_SIZE)
         with GlobalRandomState(seed).swap_in():
-            if name in _AT_ONCE:
+            if name in _EAGER_GENERATORS:
                 item = _create_dataset(name, config, seed, 1)[0]
             else:
-                item = _dataset(name, config)[seed % _FEW.get(name, _SIZE)]
+                item = _dataset(name, config)[seed % _SMALL_SIZES.get(name, _DATASET_SIZE)]
         return GeneratedQuestion(str(item["question"]), item)
 
     return GeneratedTasks(sample, _text, split=split, name=f"reasoning_gym:{name}, {config}")
@@ -217,7 +219,12 @@ def _text(task: GeneratedQuestion) -> str:
 def _dataset(name: str, config: str) -> Any:
     """The generator, which also scores."""
     with GlobalRandomState(0).swap_in():
-        return _create_dataset(name, config, 0, 1 if name in _AT_ONCE else _FEW.get(name, _SIZE))
+        return _create_dataset(
+            name,
+            config,
+            0,
+            1 if name in _EAGER_GENERATORS else _SMALL_SIZES.get(name, _DATASET_SIZE),
+        )
 
 
 def _create_dataset(name: str, config: str, seed: int, size: int) -> Any:

@@ -1,7 +1,7 @@
 """Scores of Reasoning Gym's generators, with care: a model's text is never evaluated.
 
-A generator scores an answer by its method ``score_answer``. Read at version 0.1.25, some of these evaluate
-what they are given as Python, and others take a time or memory that a short text can make enormous. Those are
+A generator scores an answer by its method ``score_answer``. In version 0.1.25 some of these methods evaluate
+the answer as Python, and others need enormous time or memory for some short answers. Those are
 guarded or refused here. A test plays every generator under Python's audit hooks and fails on one that compiles
 text.
 """
@@ -19,24 +19,24 @@ from llmzoo.envs.tools import calculator
 
 MAX_ANSWER_CHARACTERS = 5_000  # characters of an answer
 
-_PARSES = "its scorer evaluates the answer as Python (sympy.parse_expr)"
-_ORDER = "it draws from sets of texts, whose order differs from process to process"
+_EVALUATES_ANSWER = "its scorer evaluates the answer as Python (sympy.parse_expr)"
+_UNSTABLE_ORDER = "it draws from sets of texts, whose order differs from process to process"
 REFUSED_GENERATORS = {
-    "isomorphic_strings": _ORDER,
-    "ransom_note": _ORDER,
+    "isomorphic_strings": _UNSTABLE_ORDER,
+    "ransom_note": _UNSTABLE_ORDER,
     "composite": "it is a mixture of other generators, and must be told which; name one of them",
-    "intermediate_integration": _PARSES,
-    "simple_integration": _PARSES,
-    "polynomial_multiplication": _PARSES,
+    "intermediate_integration": _EVALUATES_ANSWER,
+    "simple_integration": _EVALUATES_ANSWER,
+    "polynomial_multiplication": _EVALUATES_ANSWER,
     "game_of_life_halting": "its scorer pays every answer that is not empty: it compares bool() of texts",
 }
 
-_WHOLE = re.compile(r"[0-9]+")
-_SUM = re.compile(r"[0-9\s+\-*/().]*")  # of countdown and puzzle24, without powers
-_EXPONENT = re.compile(r"[eE][+-]?[\d_]{4}")
-_TIMES = re.compile(r"\d{3}|.{1001}", re.DOTALL)
-_FAR = re.compile(r"\d{2}")
-_LONG = re.compile(r".{81}", re.DOTALL)
+_INTEGER = re.compile(r"[0-9]+")
+_ARITHMETIC = re.compile(r"[0-9\s+\-*/().]*")  # of countdown and puzzle24, without powers
+_COSTLY_EXPONENT = re.compile(r"[eE][+-]?[\d_]{4}")
+_COSTLY_CUBE_MOVES = re.compile(r"\d{3}|.{1001}", re.DOTALL)
+_COSTLY_DISTANCE = re.compile(r"\d{2}")
+_COSTLY_LENGTH = re.compile(r".{81}", re.DOTALL)
 
 
 class ScoredAnswer(NamedTuple):
@@ -79,34 +79,34 @@ def extract_answer(text: str) -> str:
     return text.strip()
 
 
-def _exact(answer: str, item: Mapping[str, Any]) -> float:
-    """The generator's own rule for the answer in its own form; its other forms are evaluated."""
+def _score_exact(answer: str, item: Mapping[str, Any]) -> float:
+    """1 for exactly the generator's own answer. Its scorer would evaluate any other form."""
     return float(answer == str(item["answer"]).strip())
 
 
-def _queens(answer: str, item: Mapping[str, Any]) -> float:
+def _score_queens(answer: str, item: Mapping[str, Any]) -> float:
     return float(answer in item["metadata"]["valid_answers"])
 
 
-def _countdown(answer: str, item: Mapping[str, Any]) -> float:
+def _score_countdown(answer: str, item: Mapping[str, Any]) -> float:
     """1 for the target from the given numbers, each once; 0.05 for another sum, 0.01 for none."""
-    value = _value(answer)
+    value = _evaluate(answer)
     if value is None:
         return 0.01
-    used = sorted(int(number) for number in _WHOLE.findall(answer))
+    used = sorted(int(number) for number in _INTEGER.findall(answer))
     right = abs(value - item["metadata"]["target"]) <= 1e-6
     return 1.0 if right and used == sorted(item["metadata"]["numbers"]) else 0.05
 
 
-def _puzzle24(answer: str, item: Mapping[str, Any]) -> float:
+def _score_puzzle24(answer: str, item: Mapping[str, Any]) -> float:
     """1 for 24 from the given four numbers, each once; else 0.01."""
-    value = _value(answer)
-    used = sorted(int(number) for number in _WHOLE.findall(answer))
+    value = _evaluate(answer)
+    used = sorted(int(number) for number in _INTEGER.findall(answer))
     return 1.0 if value == 24 and used == sorted(item["metadata"]["numbers"]) else 0.01
 
 
-def _value(answer: str) -> float | None:
-    if not _SUM.fullmatch(answer) or "**" in answer or "//" in answer:
+def _evaluate(answer: str) -> float | None:
+    if not _ARITHMETIC.fullmatch(answer) or "**" in answer or "//" in answer:
         return None
     try:
         return float(calculator.evaluate(answer))
@@ -114,20 +114,23 @@ def _value(answer: str) -> float | None:
         return None
 
 
-# scorers that evaluate the answer, replaced
+# replacements for scorers that evaluate the answer
 SAFE_SCORERS: Mapping[str, Callable[[str, Mapping[str, Any]], float]] = {
-    "binary_matrix": _exact,
-    "spiral_matrix": _exact,
-    "string_insertion": _exact,
-    "n_queens": _queens,
-    "countdown": _countdown,
-    "puzzle24": _puzzle24,
+    "binary_matrix": _score_exact,
+    "spiral_matrix": _score_exact,
+    "string_insertion": _score_exact,
+    "n_queens": _score_queens,
+    "countdown": _score_countdown,
+    "puzzle24": _score_puzzle24,
 }
 
-# what a scorer would take very long over
+# answers for which a scorer would take very long
 TOO_COSTLY: Mapping[str, tuple[re.Pattern[str], str]] = {
-    "coin_flip": (_EXPONENT, "a number with an exponent of over three digits"),
-    "rubiks_cube": (_TIMES, "over 1,000 characters, or a move that is repeated over 99 times"),
-    "rush_hour": (_FAR, "a move by over 9 squares"),
-    "propositional_logic": (_LONG, "a conclusion of over 80 characters"),
+    "coin_flip": (_COSTLY_EXPONENT, "a number with an exponent of over three digits"),
+    "rubiks_cube": (
+        _COSTLY_CUBE_MOVES,
+        "over 1,000 characters, or a move that is repeated over 99 times",
+    ),
+    "rush_hour": (_COSTLY_DISTANCE, "a move by over 9 squares"),
+    "propositional_logic": (_COSTLY_LENGTH, "a conclusion of over 80 characters"),
 }

@@ -35,12 +35,12 @@ class GameEngine(Protocol):
     def last_rewards(self) -> Mapping[int, float]:
         """The rewards of the last step, by player."""
 
-    def complaint(self, player: int) -> str:
-        """What was wrong with the last answer, by the game's own count; "" for nothing."""
+    def last_error(self, player: int) -> str:
+        """What was wrong with the last answer, by the game's own rules; "" for nothing."""
 
 
 class _LiveEngine:
-    """A game in the state of one or several episodes. The first that is stepped takes it."""
+    """The running engine of an episode, which its copies share. The first copy to step takes it."""
 
     def __init__(self, engine: GameEngine):
         self._engine: GameEngine | None = engine
@@ -70,10 +70,10 @@ class ReplayState:
 
 
 class ReplayedGame(TurnGame[ReplayState]):
-    """A game that :meth:`engine` starts; it draws from a chance of its own and from nothing else.
+    """A game that :meth:`engine` starts. Its randomness must come only from the seed that it gets there.
 
     A text of over 2,000 characters is malformed, and the game is given an empty one. A text on which the
-    game raises ends the episode, and costs its player the part ``forfeit`` (1).
+    game raises ends the episode, and its player gets the reward component ``forfeit`` (-1).
     """
 
     def engine(self, seed: int) -> GameEngine:
@@ -96,7 +96,7 @@ class ReplayedGame(TurnGame[ReplayState]):
             done = engine.step(given)
             rewards = dict(engine.last_rewards())
             after = after if done else after.with_observation(engine)
-            error = error or engine.complaint(state.player)
+            error = error or engine.last_error(state.player)
         except Exception as fault:  # whatever a game raises on a text that it did not expect
             error = f"malformed: the game raised {type(fault).__name__}"
             forfeit = {agent: {"forfeit": FORFEIT}}

@@ -81,13 +81,13 @@ class Task(ReplayedGame):
 
 
 class _TextArenaEngine:
-    """A game of TextArena with its own chance. Raises :class:`ConfigError` for a number of players that it
-    refuses."""
+    """A game of TextArena with its own states of the global random generators. Raises
+    :class:`ConfigError` for a number of players that the game refuses."""
 
     def __init__(self, name: str, players: int, seed: int):
-        self._chance = GlobalRandomState(seed)
+        self._random_state = GlobalRandomState(seed)
         self._over = False
-        with self._chance.swap_in():
+        with self._random_state.swap_in():
             self._game = import_module("textarena").make(name)
             silence_prints(_package(self._game))
             try:
@@ -96,13 +96,13 @@ class _TextArenaEngine:
                 raise ConfigError(f"textarena:{name} with {players} players: {error}") from error
 
     def step(self, text: str) -> bool:
-        with self._chance.swap_in():
+        with self._random_state.swap_in():
             done, _ = self._game.step(action=text)
         self._over = bool(done)
         return self._over
 
     def observe(self) -> tuple[int, str]:
-        with self._chance.swap_in():
+        with self._random_state.swap_in():
             player, shown = self._game.get_observation()
         return int(player), str(shown)
 
@@ -110,7 +110,7 @@ class _TextArenaEngine:
         rewards = self._game.state.rewards if self._over else None
         return {int(player): float(reward) for player, reward in (rewards or {}).items()}
 
-    def complaint(self, player: int) -> str:
+    def last_error(self, player: int) -> str:
         state = self._game.state
         lost = state.game_info.get(player, {}).get("invalid_move", False)
         return "illegal: the game counts it as a wrong move" if lost or state.error_count else ""

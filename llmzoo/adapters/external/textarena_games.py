@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-# the fewest players by the comments of TextArena's registry; 1 or 2 where the table does not say
-_ONE = frozenset(
+# minimum numbers of players, from the comments in TextArena's registry; games in neither table have 2
+_SINGLE_PLAYER = frozenset(
     [
         "Game2048",
         "Bandit",
@@ -40,7 +40,7 @@ _ONE = frozenset(
         "UltimateTexasHoldem",
     ]
 )
-_MORE = {
+_MIN_PLAYERS = {
     **dict.fromkeys(("ThreePlayerTicTacToe", "ThreePlayerGOPS", "ThreePlayerIPD"), 3),
     "CharacterConclave": 3,
     **dict.fromkeys(("Taboo", "Codenames", "SettlersOfCatan"), 4),
@@ -78,16 +78,16 @@ _NEWER_PYTHON = frozenset(
     ("Checkers", "Chess", "IteratedStagHunt", "ReverseTicTacToe", "UltimateTexasHoldem")
 )
 _SLOW = "an episode may take a minute and more to begin"
-_UNEQUAL = "its episodes were not the same in two processes when it was tested"
+_NOT_REPRODUCIBLE = "its episodes were not the same in two processes when it was tested"
 _REFUSED_VARIANTS = {
     **dict.fromkeys(("Sokoban-v0-medium", "Sudoku-v0-hard"), _SLOW),
-    **dict.fromkeys(("RushHour-v0", "Sokoban-v0", "Taboo-v0-food"), _UNEQUAL),
+    **dict.fromkeys(("RushHour-v0", "Sokoban-v0", "Taboo-v0-food"), _NOT_REPRODUCIBLE),
 }
 
 
 def min_players(game: str) -> int:
     """The fewest players of a game, by its folder in the package."""
-    return 1 if game in _ONE else _MORE.get(game, 2)
+    return 1 if game in _SINGLE_PLAYER else _MIN_PLAYERS.get(game, 2)
 
 
 def refusal_reason(name: str, game: str) -> str:

@@ -3,8 +3,8 @@
 ``Env.run`` of verifiers is a coroutine that asks an agent for replies. :func:`run_with_replies` starts it from the
 beginning and gives it the replies so far. When it asks for another one, it is cancelled and what the agent
 would read is returned. When it ends, the task's own ``@vf.reward`` functions score it, and then
-``Env.finalize``. An answer so costs a run of everything before it, and nothing is shared by two copies of an
-episode.
+``Env.finalize``. So each answer costs a run of everything before it, and two copies of an episode share
+nothing.
 """
 
 from __future__ import annotations
@@ -98,15 +98,15 @@ async def _run_until_question(env: Any, task: Any, session: _Session) -> bool:
     name, config = next((n, c) for n, c in env.config if isinstance(c, vf.AgentConfig))
     agents = vf.Agents(env.config, lambda *_: _ReplayedAgent(session, name, config))
 
-    async def whole() -> None:
+    async def run_and_finalize() -> None:
         await env.setup(agents)
         await env.run(task, agents)
-        about = _trace_task(task)
-        episode = vf.Episode(env=vf.EnvInfo(id=env.config.env_id), task=about, ok=True)
+        trace_task = _trace_task(task)
+        episode = vf.Episode(env=vf.EnvInfo(id=env.config.env_id), task=trace_task, ok=True)
         episode.traces = session.traces
         await env.finalize(task, episode)
 
-    running = asyncio.ensure_future(whole())
+    running = asyncio.ensure_future(run_and_finalize())
     waiting = asyncio.ensure_future(session.asked.wait())
     await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
     await asyncio.sleep(0)  # what runs beside the first question may raise
@@ -176,22 +176,22 @@ class _ReplayedAgent:
         self.trainable = True
 
     async def run(self, task: Any) -> Any:
-        async with self.interaction(task) as talk:
-            await talk.turn()
-        return talk.trace
+        async with self.interaction(task) as interaction:
+            await interaction.turn()
+        return interaction.trace
 
     @asynccontextmanager
     async def interaction(self, task: Any) -> AsyncIterator[_ReplayedInteraction]:
         self._session.opened += 1
         if self._session.opened > 1:
             raise RuntimeError("it opens a second exchange, and only one is played")
-        talk = _ReplayedInteraction(self._session, task, self.name, self.config)
-        await _call_own_hook(task, "setup", talk.trace)
-        yield talk
-        await _call_own_hook(task, "finalize", talk.trace)
-        await task.score(talk.trace)
-        talk.trace.ok = True
-        self._session.traces.append(talk.trace)
+        interaction = _ReplayedInteraction(self._session, task, self.name, self.config)
+        await _call_own_hook(task, "setup", interaction.trace)
+        yield interaction
+        await _call_own_hook(task, "finalize", interaction.trace)
+        await task.score(interaction.trace)
+        interaction.trace.ok = True
+        self._session.traces.append(interaction.trace)
 
 
 class _ReplayedInteraction:
@@ -201,7 +201,7 @@ class _ReplayedInteraction:
         vf = import_module("verifiers.v1")
         self._session, self._prompt = session, task.data.prompt
         most = session.max_turns if config.max_turns is None else config.max_turns
-        self._most = min(session.max_turns, most)
+        self._max_turns = min(session.max_turns, most)
         self._started = self._over = False
         state = import_module("verifiers.v1.state").state_cls(type(task))()
         config = config.model_copy(update={"model": "llmzoo"})
@@ -220,7 +220,7 @@ class _ReplayedInteraction:
                 "a task with a prompt opens with a bare turn(), another turn needs a message"
             )
         self._started = True
-        if self.trace.num_turns == self._most:
+        if self.trace.num_turns == self._max_turns:
             self._over = True
             self.trace.stop("max_turns")
             return vf.Segment(messages=[], terminated=True)

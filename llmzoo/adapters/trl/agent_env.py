@@ -55,14 +55,14 @@ class AgentEpisode:
         self.episode_return = 0.0  # to the agent, in this episode
         self.success = False
         self.step_error: Exception | None = None  # an error of a step, which TRL hides
-        self._asked = 0
+        self._request_count = 0
 
     def start(self, seed: int) -> str:
         """Begin the episode of ``seed``; returns the agent's first observation.
 
         Raises :class:`ConfigError` for an episode in which the agent has no turn.
         """
-        self.seed, self.answers, self.episode_return, self._asked = seed, [], 0.0, 0
+        self.seed, self.answers, self.episode_return, self._request_count = seed, [], 0.0, 0
         self.success, self.step_error = False, None
         self.env.reset(seed=seed)
         self._play_others()
@@ -120,9 +120,9 @@ class AgentEpisode:
                 observation=self.env.observe(agent) or "",
                 env=self.env,
                 seed=self.seed or 0,
-                noise=_noise(f"{self.seed}/{self._asked}"),
+                noise=_noise(f"{self.seed}/{self._request_count}"),
             )
-            self._asked += 1
+            self._request_count += 1
             self._step(self.others[agent].respond([request])[0][0].text)
             skip_dead(self.env)
 
@@ -194,14 +194,14 @@ def agent_return(
     return returns
 
 
-def _unplayed_answers(messages: Sequence[Mapping[str, Any]], passed_on: int) -> list[str]:
+def _unplayed_answers(messages: Sequence[Mapping[str, Any]], played: int) -> list[str]:
     """The model's answers that TRL did not pass on."""
     calls = [call for message in messages for call in message.get("tool_calls") or ()]
     texts = [text for text in map(_call_text, calls) if text is not None]
     last = messages[-1]
     if last["role"] == "assistant" and not last.get("tool_calls"):
         return [strip_thoughts(str(last.get("content") or "")) or ""]
-    return texts[passed_on:]
+    return texts[played:]
 
 
 def _call_text(call: Mapping[str, Any]) -> str | None:

@@ -179,7 +179,7 @@ class DecisionRollouts:
     """
 
     def __init__(self, setup: TrlSetup):
-        self.table = setup
+        self.setup = setup
         self._calls = 0
 
     def __call__(self, prompts: Sequence[Any], trainer: Any) -> dict[str, list[Any]]:
@@ -190,7 +190,7 @@ class DecisionRollouts:
         policy = _policy(trainer)
         try:
             branches = sample_branches(
-                self.table, policy, rows, k, (trainer.state.global_step, self._calls)
+                self.setup, policy, rows, k, (trainer.state.global_step, self._calls)
             )
         finally:
             trainer.model.train(training)
@@ -253,14 +253,14 @@ def _policy(trainer: Any) -> TransformersPolicy:
     except ModuleNotFoundError as error:
         raise MissingExtraError("TRL's rollout_func", "train", error.name) from error
     args = trainer.args
-    foreign = {
+    unsupported = {
         "use_vllm": args.use_vllm,
         "use_transformers_continuous_batching": args.use_transformers_continuous_batching,
         "min_p": args.min_p is not None,
         "repetition_penalty": args.repetition_penalty != 1.0,
         "generation_kwargs": bool(args.generation_kwargs),
     }
-    for name, is_set in foreign.items():
+    for name, is_set in unsupported.items():
         if is_set:
             raise ConfigError(f"llmzoo's rollout_func samples by itself: leave out {name}")
     if str(trainer.accelerator.distributed_type.value) in ("FSDP", "DEEPSPEED"):

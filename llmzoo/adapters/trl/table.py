@@ -1,4 +1,4 @@
-"""The environment and its players in a TRL run, and the rows of the trainer's dataset."""
+"""The environment and the policies of a TRL run, and the rows of the trainer's dataset."""
 
 from __future__ import annotations
 
@@ -37,30 +37,34 @@ class TrlSetup:
         others: Others,
         env_args: Mapping[str, Any] | None,
     ):
-        given = dict(env_args or {})
-        if given and not isinstance(env, str):
+        env_options = dict(env_args or {})
+        if env_options and not isinstance(env, str):
             raise ConfigError("env_args are for an id: give them to the function that makes env")
-        first = registry.make(env, **given) if isinstance(env, str) else env()
-        known = list(first.possible_agents)
-        self.agents = tuple(known if agents is None else agents)
-        for each in self.agents:
-            if each not in known:
-                raise UnknownNameError("agent", each, known)
+        first_env = registry.make(env, **env_options) if isinstance(env, str) else env()
+        possible_agents = list(first_env.possible_agents)
+        self.agents = tuple(possible_agents if agents is None else agents)
+        for agent in self.agents:
+            if agent not in possible_agents:
+                raise UnknownNameError("agent", agent, possible_agents)
         if not self.agents:
-            raise ConfigError(f"name at least one agent that learns, of {', '.join(known)}")
+            raise ConfigError(
+                f"name at least one agent that learns, of {', '.join(possible_agents)}"
+            )
         if isinstance(others, Mapping):
             others = {agent: other for agent, other in others.items() if agent not in self.agents}
         self.others = fill_other_agents(
-            others, [agent for agent in known if agent not in self.agents]
+            others, [agent for agent in possible_agents if agent not in self.agents]
         )
         self.make: Callable[[], AECEnv]
         if isinstance(env, str):
             self.make = partial(
-                registry.make, env, **{**prompt_style_args(env, self.others.values()), **given}
+                registry.make,
+                env,
+                **{**prompt_style_args(env, self.others.values()), **env_options},
             )
         else:
             self.make = env
-        refuse_fallback(first, str(first))
+        refuse_fallback(first_env, str(first_env))
 
 
 def dataset(seeds: Iterable[int], *, decisions: int | None = None, instructions: str = "") -> Any:
@@ -90,6 +94,6 @@ def dataset(seeds: Iterable[int], *, decisions: int | None = None, instructions:
     if decisions < 1:
         raise ConfigError(f"decisions is at least 1, got {decisions}")
     if instructions:
-        raise ConfigError("the model reads what its agent observes: instructions mean nothing")
-    rows = [{"seed": seed, "decision": row} for seed in seeds for row in range(decisions)]
+        raise ConfigError("the model reads only what its agent observes: leave out instructions")
+    rows = [{"seed": seed, "decision": number} for seed in seeds for number in range(decisions)]
     return Dataset.from_list([{"prompt": [{**message, **row}], **row} for row in rows])

@@ -78,17 +78,21 @@ class ActorCriticUpdater(PolicyGradientUpdater):
         self.used = []
         scored: dict[str, list[ScoredTurn]] = {name: [] for name in self.critics}
         for name, policy in self.policies.items():
-            agents = [agent for agent, player in self.agent_policies.items() if player is policy]
+            agents = [
+                agent
+                for agent, agent_policy in self.agent_policies.items()
+                if agent_policy is policy
+            ]
             trajectories = agent_trajectories(batch.episodes, agents)
             critic_name = name if name in self.critics else "central"
             items = self.score_turns(self.critics[critic_name], trajectories)
             scored[critic_name] += items
-            policy_metrics = {} if not items else self._act(name, policy, items, seed)
+            policy_metrics = {} if not items else self._update_actor(name, policy, items, seed)
             metrics |= prefix_metrics(name, policy_metrics, self.policies)
         for name, critic in self.critics.items():
             if isinstance(critic, ModelCritic) and scored[name]:
-                policy_metrics = critic.learn(scored[name], random.Random(f"{seed}/{name}/critic"))
-                metrics |= prefix_metrics(name, policy_metrics, self.critics)
+                critic_metrics = critic.learn(scored[name], random.Random(f"{seed}/{name}/critic"))
+                metrics |= prefix_metrics(name, critic_metrics, self.critics)
         return metrics
 
     def score_turns(
@@ -115,7 +119,7 @@ class ActorCriticUpdater(PolicyGradientUpdater):
             )
         ]
 
-    def _act(
+    def _update_actor(
         self, name: str, policy: TransformersPolicy, items: Sequence[ScoredTurn], seed: int
     ) -> dict[str, float]:
         config = self.config
@@ -147,18 +151,20 @@ class ActorCriticUpdater(PolicyGradientUpdater):
         policy: TransformersPolicy,
         head: HeadCritic | None,
         reference: TransformersPolicy | None,
-        part: Sequence[Any],
+        microbatch: Sequence[Any],
         *,
         rows: int,
         tokens: int,
     ) -> tuple[Tensor, Metrics]:
-        groups = [item.group for item in part]
+        groups = [item.group for item in microbatch]
         now = policy.likelihood(groups, hidden=head is not None)
         loss, metrics = surrogate_loss(
-            policy, part, self.config, rows=rows, tokens=tokens, reference=reference, now=now
+            policy, microbatch, self.config, rows=rows, tokens=tokens, reference=reference, now=now
         )
         if head is not None:
-            mean = head.total_loss(part, now) / (rows if self.config.values == "turn" else tokens)
+            mean = head.total_loss(microbatch, now) / (
+                rows if self.config.values == "turn" else tokens
+            )
             loss = loss + self.config.value_weight * mean
             metrics["value_loss"] = mean.detach() * tokens
         return loss, metrics

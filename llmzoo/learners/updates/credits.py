@@ -36,12 +36,12 @@ def completion_advantages(batch: Batch, used: Iterable[ScoredGroup]) -> list[flo
     advantages are averaged over the completion.
     """
     advantage_of: dict[int, float] = {}
-    for credited in used:
-        completions, given = credited.group.completions, credited.advantages
-        if given.dim() == 2:  # per token, padded after a completion's last token
-            rows = zip(given, completions, strict=True)
-            given = torch.stack([row[: len(c.ids)].mean() for row, c in rows])
-        advantage_of |= zip(map(id, completions), given.tolist(), strict=True)
+    for scored in used:
+        completions, advantages_of_group = scored.group.completions, scored.advantages
+        if advantages_of_group.dim() == 2:  # per token, padded after a completion's last token
+            rows = zip(advantages_of_group, completions, strict=True)
+            advantages_of_group = torch.stack([row[: len(c.ids)].mean() for row, c in rows])
+        advantage_of |= zip(map(id, completions), advantages_of_group.tolist(), strict=True)
     return [advantage_of.get(id(completion)) for completion in batch.completions]
 
 

@@ -129,7 +129,7 @@ class ModelCritic:
         for minibatch in minibatches(items, self._config, rng):
             step, metrics = optimizer_step(
                 [self.optimizer],
-                shard_microbatches(minibatch, self.model.tokens, self._parts),
+                shard_microbatches(minibatch, self.model.tokens, self._split_microbatches),
                 partial(self._loss, count=sum(len(item.targets) for item in minibatch)),
                 size_option="microbatch_tokens",
                 measure_size=self._count_tokens,
@@ -140,12 +140,14 @@ class ModelCritic:
             losses.append(metrics["loss"])
         return {"value_loss": sum(losses) / len(losses), "value_grad_norm": sum(norms) / len(norms)}
 
-    def _loss(self, part: Sequence[ScoredTurn], *, count: int) -> tuple[Tensor, Metrics]:
+    def _loss(self, microbatch: Sequence[ScoredTurn], *, count: int) -> tuple[Tensor, Metrics]:
         """The microbatch's share of the mean loss over ``count`` values."""
-        now = self._values([item.turn for item in part])
-        return total_value_loss(now, part, self._config.value_clip) / count, {}
+        now = self._values([item.turn for item in microbatch])
+        return total_value_loss(now, microbatch, self._config.value_clip) / count, {}
 
-    def _parts(self, items: Sequence[ScoredTurn], microbatch_tokens: int) -> list[list[ScoredTurn]]:
+    def _split_microbatches(
+        self, items: Sequence[ScoredTurn], microbatch_tokens: int
+    ) -> list[list[ScoredTurn]]:
         sizes = [self._count_tokens([item]) for item in items]
         return [[items[i] for i in pack] for pack in split_into_packs(sizes, microbatch_tokens)]
 
@@ -237,10 +239,10 @@ class HeadCritic:
                 values_of |= dict(zip(part, split, strict=True))
         return [values_of[i] for i in range(len(rows))]
 
-    def total_loss(self, part: Sequence[ScoredTurn], now: Likelihood) -> Tensor:
+    def total_loss(self, microbatch: Sequence[ScoredTurn], now: Likelihood) -> Tensor:
         """The value loss, summed over the values of a microbatch."""
-        values = self._values(now, [_completion_length(item.turn) for item in part])
-        return total_value_loss(values, part, self._config.value_clip)
+        values = self._values(now, [_completion_length(item.turn) for item in microbatch])
+        return total_value_loss(values, microbatch, self._config.value_clip)
 
     def save(self, folder: Path, name: str) -> None:
         tensor_io.save(self.head.state_dict(), folder, f"{name}.head")

@@ -94,19 +94,19 @@ class DistillationUpdater(GroupUpdater):
         self,
         policy: TransformersPolicy,
         reference: TransformersPolicy | None,
-        part: Sequence[ScoredGroup],
+        microbatch: Sequence[ScoredGroup],
         *,
         rows: int,
         tokens: int,
     ) -> tuple[Tensor, Metrics]:
         """The microbatch's share of the divergence from the teachers and of the reward's surrogate loss."""
         config = self.config
-        groups = [c.group for c in part]
+        groups = [c.group for c in microbatch]
         beta = 0.5 if config.beta is None else config.beta
         now = policy.likelihood(groups, target=self.teachers.target(groups, policy, beta))
         assert now.divergence is not None
         loss, metrics = surrogate_loss(
-            policy, part, config, rows=rows, tokens=tokens, reference=reference, now=now
+            policy, microbatch, config, rows=rows, tokens=tokens, reference=reference, now=now
         )
         weights = token_weights(now.mask, config.reduction, rows=rows, tokens=tokens)
         metrics["teacher_divergence"] = now.divergence.detach().sum()

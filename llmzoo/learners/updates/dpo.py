@@ -72,7 +72,7 @@ def pair_logps(
 
 def preference_loss(
     policy: TransformersPolicy,
-    part: Sequence[PairWithReference],
+    microbatch: Sequence[PairWithReference],
     *,
     options: PreferenceConfig,
     batch: Sequence[PairWithReference],
@@ -82,11 +82,11 @@ def preference_loss(
 
     The metrics, including the loss, are means over the batch's own pairs.
     """
-    logps, now = pair_logps(policy, [compared.pair for compared in part], options.ld_alpha)
+    logps, now = pair_logps(policy, [compared.pair for compared in microbatch], options.ld_alpha)
     chosen = now.mask[::2]
     pairs = PairLogProbs(
         logps,
-        torch.stack([compared.reference for compared in part]).to(logps),
+        torch.stack([compared.reference for compared in microbatch]).to(logps),
         now.mask.sum(dim=1).view(-1, 2),
         (now.logprobs[::2] * chosen).sum() / chosen.sum(),
         options,
@@ -200,11 +200,12 @@ class PreferenceUpdater(RowsUpdater):
             mean_over=mean_over,
         )
         policy = self.policies[name]
-        few = [compared.pair for compared in batch[: KL_SUBSET_SIZE // 2]]
+        kl_subset = [compared.pair for compared in batch[: KL_SUBSET_SIZE // 2]]
 
         def subset_likelihoods() -> list[Likelihood]:
             return [
-                pair_logps(policy, part)[1] for part in chunks(few, self.config.microbatch_rows)
+                pair_logps(policy, part)[1]
+                for part in chunks(kl_subset, self.config.microbatch_rows)
             ]
 
         fraction = min(1.0, mean_over / self.config.batch_size) / steps

@@ -19,8 +19,8 @@ from llmzoo.policies.transformers import TransformersPolicy
 class FrozenWeights:
     """Weights that are not saved, so a resumed run must have the same ones.
 
-    ``weights``: by name. ``file``: the checkpoint file of their hashes. ``remedy``: ends the error message
-    if they differ, after the name.
+    ``weights``: by name. ``file``: the checkpoint file with their hashes. ``remedy``: the error message
+    for weights that differ, which follows their name.
     """
 
     def __init__(self, weights: Mapping[str, Iterable[Tensor]], file: str, remedy: str):

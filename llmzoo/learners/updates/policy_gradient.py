@@ -37,7 +37,7 @@ Metrics = dict[str, "Tensor | float"]
 
 def surrogate_loss(
     policy: TransformersPolicy,
-    part: Sequence[ScoredGroup],
+    microbatch: Sequence[ScoredGroup],
     config: SurrogateConfig,
     *,
     rows: int,
@@ -50,9 +50,9 @@ def surrogate_loss(
     ``now``: the microbatch's likelihood, if it has been computed already. Also returns metrics, as sums
     over the microbatch's tokens; they stay on the device.
     """
-    groups = [credited.group for credited in part]
+    groups = [credited.group for credited in microbatch]
     now = policy.likelihood(groups) if now is None else now
-    old, advantages = pad_rows(part, now)
+    old, advantages = pad_rows(microbatch, now)
     if config.ratio == "token":
         log_ratio = token_log_ratio(now.logprobs, old)
     else:
@@ -93,18 +93,18 @@ def surrogate_loss(
     return (per_token * weights).sum(), metrics
 
 
-def pad_rows(part: Sequence[ScoredGroup], now: Likelihood) -> tuple[Tensor, Tensor]:
+def pad_rows(microbatch: Sequence[ScoredGroup], now: Likelihood) -> tuple[Tensor, Tensor]:
     """A microbatch's log-probabilities as sampled [N, C], and its advantages [N] or [N, C]."""
     like = now.logprobs
     old = torch.zeros(like.shape, dtype=like.dtype)  # on the host, to be copied once
-    completions = [completion for c in part for completion in c.group.completions]
+    completions = [completion for c in microbatch for completion in c.group.completions]
     for row, completion in enumerate(completions):
         old[row, : len(completion.ids)] = torch.tensor(completion.logprobs)
-    if part[0].advantages.dim() == 1:
-        return old.to(like.device), torch.cat([c.advantages for c in part]).to(like)
+    if microbatch[0].advantages.dim() == 1:
+        return old.to(like.device), torch.cat([c.advantages for c in microbatch]).to(like)
     advantages = torch.zeros_like(old)
     row = 0
-    for c in part:
+    for c in microbatch:
         for per_token in c.advantages:
             advantages[row, : len(per_token)] = per_token[: old.shape[1]]
             row += 1

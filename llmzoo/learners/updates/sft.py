@@ -103,14 +103,14 @@ def _replay(episode: Episode) -> Rollout:
 
 
 def imitation_loss(
-    policy: TransformersPolicy, part: Sequence[Example], *, tokens: int, dynamic: bool
+    policy: TransformersPolicy, microbatch: Sequence[Example], *, tokens: int, dynamic: bool
 ) -> tuple[Tensor, Metrics]:
     """The microbatch's share of the mean of -log p over a batch's ``tokens`` completion tokens.
 
     ``dynamic``: each token's loss is weighted by its probability p, through which no gradient flows
     (dynamic fine-tuning, arXiv 2508.05629).
     """
-    now = completions_likelihood(policy, [(e.prompt, [e.completion]) for e in part])
+    now = completions_likelihood(policy, [(e.prompt, [e.completion]) for e in microbatch])
     assert now.top is not None
     losses = -now.logprobs
     if dynamic:

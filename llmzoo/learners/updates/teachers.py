@@ -78,13 +78,15 @@ class Teachers(FrozenWeights):
             if policy is player
         }
         self._models: dict[str, TransformersPolicy] = {}  # by name and the student's base
-        self._of: dict[str, TransformersPolicy] = {}
+        self._by_agent: dict[str, TransformersPolicy] = {}
         named = assign_teachers(teacher, list(students))
         for agent, student in students.items():
-            self._of[agent] = self._load_teacher(resolve_start_model(named[agent], agent), student)
-            _check_compatible(student, self._of[agent], whole=whole)
+            self._by_agent[agent] = self._load_teacher(
+                resolve_start_model(named[agent], agent), student
+            )
+            _check_compatible(student, self._by_agent[agent], whole=whole)
         super().__init__(
-            {agent: _all_weights(model) for agent, model in self._of.items()},
+            {agent: _all_weights(model) for agent, model in self._by_agent.items()},
             "teachers.json",
             "has a different teacher than at the start of the run: resume with the same one",
         )
@@ -134,12 +136,12 @@ class Teachers(FrozenWeights):
 
     def _all_models(self, groups: Sequence[Group]) -> Iterable[torch.nn.Module]:
         """The models of all teachers: every rank gathers the same ones, whatever groups it has."""
-        return [teacher.model for teacher in self._of.values()]
+        return [teacher.model for teacher in self._by_agent.values()]
 
     def _by_teacher(self, groups: Sequence[Group]) -> dict[TransformersPolicy, list[int]]:
         found: dict[TransformersPolicy, list[int]] = {}
         for number, group in enumerate(groups):
-            found.setdefault(self._of[group.agent], []).append(number)
+            found.setdefault(self._by_agent[group.agent], []).append(number)
         return found
 
     def _teacher_logprobs(
@@ -148,7 +150,7 @@ class Teachers(FrozenWeights):
         scored: dict[int, Tensor] = {}
         for agent in dict.fromkeys(group.agent for group in groups):
             indices = [i for i, group in enumerate(groups) if group.agent == agent]
-            teacher = _at_student_temperature(self._of[agent], student, groups[indices[0]])
+            teacher = _at_student_temperature(self._by_agent[agent], student, groups[indices[0]])
             for pack in split_into_packs(
                 [count_tokens(groups[i]) for i in indices], teacher.microbatch_tokens
             ):

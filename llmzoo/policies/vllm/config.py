@@ -19,8 +19,6 @@ _RESERVED_ARGS = {
     "logprobs_mode",
     "enable_prefix_caching",
     "generation_config",
-}
-_RESERVED_ARGS |= {
     "enable_lora",
     "max_loras",
     "max_lora_rank",
@@ -32,7 +30,7 @@ _PARALLEL_ARGS = {"tensor_parallel_size", "pipeline_parallel_size", "data_parall
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransformersArgs:
-    """The model that trains samples."""
+    """The model that is trained also samples."""
 
     cuda_graphs: bool = True  # on a GPU, repeat decoding steps as CUDA graphs
 
@@ -42,7 +40,7 @@ class VllmArgs:
     """vLLM in this process, on the device that trains."""
 
     gpu_memory_utilization: float = 0.3  # share of the device's memory for its weights and cache
-    max_model_len: int | None = None  # most tokens of a prompt and its answer; None: the model's
+    max_model_len: int | None = None  # maximum tokens of a prompt and its answer; None: the model's
     dtype: Literal["float32", "bfloat16", "float16"] | None = (
         None  # None: that of the trained weights
     )
@@ -59,7 +57,10 @@ class VllmArgs:
             raise ConfigError(f"max_model_len must be at least 2, got {self.max_model_len}")
         for name in self.engine_args:
             if name in _PARALLEL_ARGS:
-                raise ConfigError(f"{name}: one device samples here; for more start a server")
+                raise ConfigError(
+                    f"engine_args cannot set {name}: in this process vLLM uses one device. Start a server "
+                    "to use several"
+                )
             if name in _RESERVED_ARGS or name in {f.name for f in fields(self)}:
                 raise ConfigError(f"engine_args cannot set {name}: it is set already")
 
@@ -73,8 +74,8 @@ class ServerArgs:
     timeout_s: float = 600.0  # seconds for one prompt's answers, or for new weights to be loaded
     wait_s: float = 120.0  # seconds to wait for the server at the start
     retries: int = 2  # further attempts after a failed call
-    concurrency: int = 64  # the most prompts in flight
-    group_port: int = 51216  # of the weights' process group, with nccl
+    concurrency: int = 64  # maximum number of prompts in flight
+    group_port: int = 51216  # port of the process group that sends weights, with nccl
 
     def __post_init__(self) -> None:
         if self.weights not in ("files", "nccl"):
@@ -115,7 +116,7 @@ def sampler_config(
         raise UnknownNameError("sampler", sampler, ["transformers", "vllm", "http://HOST:PORT"])
     check_names(f"option of sampler {sampler!r}", args, [f.name for f in fields(cls)])
     config = cls(**args)
-    here = isinstance(config, VllmArgs) or getattr(config, "weights", None) == "nccl"
-    if here and importlib.util.find_spec("vllm") is None:
+    needs_vllm = isinstance(config, VllmArgs) or getattr(config, "weights", None) == "nccl"
+    if needs_vllm and importlib.util.find_spec("vllm") is None:
         raise MissingExtraError(f"sampler={sampler!r}", "vllm", "vllm")
     return config

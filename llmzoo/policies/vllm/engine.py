@@ -57,7 +57,7 @@ class VllmEngine(Protocol):
         ...
 
     def close(self) -> None:
-        """Give everything back."""
+        """Free all resources."""
         ...
 
 
@@ -82,9 +82,10 @@ class ColocatedVllmEngine:
         self._lock = threading.RLock()
         self._folder = tempfile.TemporaryDirectory(prefix="llmzoo-vllm-")
         self._adapters: dict[str, Any] = {}  # the LoRARequest of each, and its files
-        self._loaded = 0
+        self._load_count = 0
         adapters = [policy.adapter for policy in policies if policy.adapter is not None]
-        self._sleeps = (1 if adapters else 2) if args.sleep else 0  # vLLM's level; 0 is never
+        # vLLM's sleep level; 0: never sleep
+        self._sleep_level = (1 if adapters else 2) if args.sleep else 0
         self._asleep = self._closed = False
         base = Path(self._folder.name) / "base"
         base.mkdir()
@@ -159,17 +160,17 @@ class ColocatedVllmEngine:
         first request."""
         assert policy.adapter is not None
         with self._lock:
-            self._loaded += 1
-            name = f"{policy.adapter}-{self._loaded}"
+            self._load_count += 1
+            name = f"{policy.adapter}-{self._load_count}"
             files = tempfile.TemporaryDirectory(prefix=f"{name}-", dir=self._folder.name)
             policy.save(files.name)
-            request = self._lora_request(name, self._loaded, files.name)
+            request = self._lora_request(name, self._load_count, files.name)
             self._adapters[policy.adapter] = (request, files)
 
     def rest(self) -> None:
         with self._lock:
-            if self._sleeps and not self._asleep:
-                self._llm.sleep(level=self._sleeps)
+            if self._sleep_level and not self._asleep:
+                self._llm.sleep(level=self._sleep_level)
                 self._asleep = True
 
     def close(self) -> None:
@@ -185,7 +186,7 @@ class ColocatedVllmEngine:
             torch.cuda.empty_cache()
 
     def _wake(self) -> None:
-        if self._asleep and self._sleeps == 2:  # the weights were dropped
+        if self._asleep and self._sleep_level == 2:  # the weights were dropped
             self.load_base()
         elif self._asleep:
             self._llm.wake_up()

@@ -36,8 +36,8 @@ class HttpClient:
         """The same, for a request with a JSON body."""
         return self._read_json(self._post_request(path, body))
 
-    def tell(self, path: str, body: Mapping[str, Any]) -> None:
-        """Post a request whose answer does not matter."""
+    def post_without_result(self, path: str, body: Mapping[str, Any]) -> None:
+        """Post a request and ignore the body of the answer."""
         self._send_with_retries(self._post_request(path, body))
 
     def wait(self, seconds: float) -> None:

@@ -58,7 +58,7 @@ def tokens_from_answer(
 ) -> SampledTokens:
     """One answer as a row. Raises :class:`SamplerError` if it is unfinished or has invalid numbers."""
     if finish_reason not in _ENDED_BY_REASON:
-        raise SamplerError(f"vLLM gave up an answer: finish_reason is {finish_reason!r}")
+        raise SamplerError(f"vLLM did not finish an answer: finish_reason is {finish_reason!r}")
     if len(ids) != len(logprobs) or not all(map(math.isfinite, logprobs)):
         raise SamplerError(f"vLLM gave {len(ids)} tokens with log-probabilities {logprobs}")
     return SampledTokens(list(ids), list(logprobs), _ENDED_BY_REASON[finish_reason])

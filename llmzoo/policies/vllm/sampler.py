@@ -27,7 +27,9 @@ class VllmSampler:
         self.engine = engine
         self._policy = policy
         self._adapter = policy.adapter
-        self._vocabulary = cast(nn.Embedding, policy.model.get_input_embeddings()).num_embeddings
+        self._vocabulary_size = cast(
+            nn.Embedding, policy.model.get_input_embeddings()
+        ).num_embeddings
 
     @property
     def context(self) -> int:
@@ -62,10 +64,10 @@ class VllmSampler:
         for rows in answers:
             if len(rows) != group_size:
                 raise SamplerError(f"vLLM gave {len(rows)} answers to a prompt, not {group_size}")
-            if any(not 0 <= token < self._vocabulary for row in rows for token in row.ids):
+            if any(not 0 <= token < self._vocabulary_size for row in rows for token in row.ids):
                 raise SamplerError(
-                    f"vLLM sampled a token beyond the {self._vocabulary} of {self._policy.name}: "
-                    "it serves another model"
+                    f"vLLM sampled a token beyond the {self._vocabulary_size} tokens of "
+                    f"{self._policy.name}: it serves another model"
                 )
         return answers
 
@@ -89,8 +91,8 @@ def attach_samplers(
     """Let policies sample from vLLM. Policies that share a model share an engine.
 
     ``config``: from :func:`llmzoo.policies.vllm.config.sampler_config`. Raises
-    :class:`ConfigError` for several models on one server, for several engines here that are to sleep, and
-    for a policy that is the bare base of others' adapters.
+    :class:`ConfigError` for several models on one server, for ``sleep`` with several engines in this
+    process, and for a policy that is the bare base of other policies' adapters.
     """
     by_model: dict[int, list[TransformersPolicy]] = {}
     for policy in policies:
@@ -100,20 +102,20 @@ def attach_samplers(
     if isinstance(config, ServerArgs) and len(by_model) > 1:
         raise ConfigError(
             f"{sampler} serves one model, and {len(by_model)} are to sample there: share one "
-            "(policies='shared' or 'lora'), or sample here"
+            "(policies='shared' or 'lora'), or sample in this process (sampler='vllm')"
         )
     if isinstance(config, VllmArgs) and config.sleep and len(by_model) > 1:
         raise ConfigError(
             f"only one engine of a process can sleep, and {len(by_model)} models have one each: leave "
             "sleep out, or share one model (policies='shared' or 'lora')"
         )
-    for sharing in by_model.values():
+    for model_policies in by_model.values():
         engine: VllmEngine = (
-            VllmServerEngine(sharing, sampler, config)
+            VllmServerEngine(model_policies, sampler, config)
             if isinstance(config, ServerArgs)
-            else ColocatedVllmEngine(sharing, config)
+            else ColocatedVllmEngine(model_policies, config)
         )
-        for policy in sharing:
+        for policy in model_policies:
             policy.sampler = VllmSampler(policy, engine)
             if policy.adapter is not None:
                 policy.sampler.sync_weights()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _START = "VLLM_SERVER_DEV_MODE=1 vllm serve MODEL --logprobs-mode processed_logprobs"
 _WITH_LORA = "VLLM_ALLOW_RUNTIME_LORA_UPDATING=1 {start} --enable-lora --max-lora-rank {rank}"
-_PROBE = "Agents 1, 2 and 3 answer: {'up': [0, -1]} — naïve?\n"
+_TOKENIZER_PROBE = "Agents 1, 2 and 3 answer: {'up': [0, -1]} — naïve?\n"
 
 
 class VllmServerEngine:
@@ -47,15 +47,15 @@ class VllmServerEngine:
         self._adapters: dict[
             str, tuple[str, Any]
         ] = {}  # each one's name on the server, and its files
-        self._run = secrets.token_hex(4)  # tells our adapters from those of other runs
-        self._loaded = 0
+        self._run_id = secrets.token_hex(4)  # tells our adapters from those of other runs
+        self._load_count = 0
         self._http = HttpClient(url, timeout_s=args.timeout_s, retries=args.retries)
         self._http.wait(args.wait_s)
         (served, *_) = self._http.get("/v1/models")["data"]
         self._served: str = served["id"]
         self.context = int(served["max_model_len"])
         self._check_tokenizer()
-        config = self._config()
+        config = self._read_config()
         self._instance: str = config["instance_id"]
         _check_server_config(
             config, first.model, [p.adapter for p in policies if p.adapter is not None]
@@ -72,14 +72,16 @@ class VllmServerEngine:
         """Send one request per prompt, because a request has one seed."""
         model = self._served if adapter is None else self._adapters[adapter][0]
         with self._lock:
-            if self._config()["instance_id"] != self._instance:
+            if self._read_config()["instance_id"] != self._instance:
                 raise SamplerError(
                     f"the vLLM server at {self._http.url} has been started again and has lost the "
                     "weights: resume the run"
                 )
             pool = ThreadPoolExecutor(max_workers=self._concurrency)
             try:
-                return list(pool.map(lambda p, s: self._ask(model, p, s), prompts, settings))
+                return list(
+                    pool.map(lambda p, s: self._request_completions(model, p, s), prompts, settings)
+                )
             finally:
                 pool.shutdown(cancel_futures=True)
 
@@ -97,7 +99,7 @@ class VllmServerEngine:
                     _make_readable(files)
                     save_weights(self._model, Path(files))
                     kwargs = {"weights_path": files}
-                    self._http.tell(
+                    self._http.post_without_result(
                         "/collective_rpc", {"method": "reload_weights", "kwargs": kwargs}
                     )
             reset = self._http.post("/reset_prefix_cache", {})
@@ -111,17 +113,19 @@ class VllmServerEngine:
         """Load the adapter under a new name from a new folder; the server caches results by both."""
         assert policy.adapter is not None
         with self._lock:
-            self._loaded += 1
-            name = f"{policy.adapter}-{self._run}-{self._loaded}"
+            self._load_count += 1
+            name = f"{policy.adapter}-{self._run_id}-{self._load_count}"
             # kept, because a server with fewer slots than adapters reads them again
             files = tempfile.TemporaryDirectory(prefix="adapter-", dir=self._folder.name)
             _make_readable(files.name)
             policy.save(files.name)
-            self._http.tell("/v1/load_lora_adapter", {"lora_name": name, "lora_path": files.name})
+            self._http.post_without_result(
+                "/v1/load_lora_adapter", {"lora_name": name, "lora_path": files.name}
+            )
             before = self._adapters.get(policy.adapter)
             self._adapters[policy.adapter] = (name, files)
             if before is not None:
-                self._http.tell("/v1/unload_lora_adapter", {"lora_name": before[0]})
+                self._http.post_without_result("/v1/unload_lora_adapter", {"lora_name": before[0]})
 
     def rest(self) -> None:
         """Do nothing: the server has its own memory."""
@@ -130,11 +134,11 @@ class VllmServerEngine:
         with self._lock:
             for name, _ in self._adapters.values():
                 with suppress(SamplerError):  # the server may be gone
-                    self._http.tell("/v1/unload_lora_adapter", {"lora_name": name})
+                    self._http.post_without_result("/v1/unload_lora_adapter", {"lora_name": name})
             self._adapters.clear()
             self._folder.cleanup()
 
-    def _ask(
+    def _request_completions(
         self, model: str, prompt: Sequence[int], settings: Mapping[str, Any]
     ) -> list[SampledTokens]:
         body = {"model": model, "prompt": list(prompt), "return_token_ids": True, **settings}
@@ -149,7 +153,7 @@ class VllmServerEngine:
             for choice in choices
         ]
 
-    def _config(self) -> dict[str, Any]:
+    def _read_config(self) -> dict[str, Any]:
         try:
             config: dict[str, Any] = self._http.get("/server_info?config_format=json")[
                 "vllm_config"
@@ -163,10 +167,10 @@ class VllmServerEngine:
         return config
 
     def _check_tokenizer(self) -> None:
-        body = {"model": self._served, "prompt": _PROBE, "add_special_tokens": False}
-        there = self._http.post("/tokenize", body)["tokens"]
-        here = self._tokenizer(_PROBE, add_special_tokens=False)["input_ids"]
-        if there != here:
+        body = {"model": self._served, "prompt": _TOKENIZER_PROBE, "add_special_tokens": False}
+        server_ids = self._http.post("/tokenize", body)["tokens"]
+        own_ids = self._tokenizer(_TOKENIZER_PROBE, add_special_tokens=False)["input_ids"]
+        if server_ids != own_ids:
             raise ConfigError(
                 f"the vLLM server at {self._http.url} serves {self._served}, which has another "
                 "tokenizer than the policy: start it with the model that is trained"

@@ -202,11 +202,11 @@ class CompletionService:
         try:
             while not call.has_ended:
                 grown = {**call.growing}
-                for chunk in await asyncio.to_thread(lambda rows=grown: [*stream.grow(rows)]):
+                for chunk in await asyncio.to_thread(list, stream.grow(grown)):
                     yield chunk
                 await while_connected(request, self._wait_for_growth(call, deadline))
             groups = await self._finished_groups(completion_request, call)
-            for chunk in await asyncio.to_thread(lambda: [*stream.finish(groups)]):
+            for chunk in await asyncio.to_thread(list, stream.finish(groups)):
                 yield chunk
         except RequestError as error:
             yield error.body()

@@ -234,7 +234,7 @@ def test_answers_that_a_message_does_not_hold_are_fetched_in_several():
         envs[0].step("grow60000")
         assert plays_on(envs[1])
         with pytest.raises(
-            RemoteError, match=r"takes .* bytes, and a message has 65,536"
+            RemoteError, match=r"takes .* bytes, and a message has at most 65,536"
         ) as caught:
             envs[0].last()
         assert caught.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED

@@ -275,7 +275,7 @@ def test_functions_that_return_nonsense_are_named(returned, says):
 @pytest.mark.parametrize(
     ("settings", "error", "says"),
     [
-        ({"turns": 2}, ConfigError, "external_transition gives the prompts"),
+        ({"turns": 2}, ConfigError, "external_transition returns the prompts"),
         ({"external_transition": feedback}, ConfigError, "turns=1"),
         ({"turns": 2, "external_transition": lambda x: []}, ConfigError, "must take prompt"),
         ({"formatters": [str]}, ConfigError, "1 formatters for 2 agents"),

@@ -50,8 +50,8 @@ def test_rows():
 @pytest.mark.parametrize(
     ("ids", "logprobs", "reason", "said"),
     [
-        ([5], [-1.0], "abort", "gave up"),
-        ([5], [-1.0], None, "gave up"),
+        ([5], [-1.0], "abort", "did not finish"),
+        ([5], [-1.0], None, "did not finish"),
         ([5, 6], [-1.0], "stop", "2 tokens"),
         ([5], [float("nan")], "stop", "nan"),
     ],
@@ -80,7 +80,7 @@ def test_settings_by_name():
         ("vllm", {"max_model_len": 1}, ConfigError, "at least 2"),
         ("vllm", {"engine_args": {"logprobs_mode": "raw_logprobs"}}, ConfigError, "set already"),
         ("vllm", {"engine_args": {"dtype": "float16"}}, ConfigError, "set already"),
-        ("vllm", {"engine_args": {"tensor_parallel_size": 2}}, ConfigError, "start a server"),
+        ("vllm", {"engine_args": {"tensor_parallel_size": 2}}, ConfigError, "Start a server"),
         ("http://", {}, ConfigError, "HOST:PORT"),
         (SERVER + "/v1", {}, ConfigError, "HOST:PORT"),
         (SERVER, {"sleep": True}, UnknownNameError, "sleep"),

@@ -38,9 +38,7 @@ class PreferenceConfig(RowsConfig):
     batch_size: int = 64  # pairs per optimiser step
     microbatch_rows: int = 64  # pairs per forward pass; gradients are accumulated
     beta: float = 0.1  # strength of the implicit KL penalty to the reference
-    loss_type: str | tuple[str, ...] = (
-        "sigmoid"  # one loss, or several that are summed; TRL's names
-    )
+    loss_type: str | tuple[str, ...] = "sigmoid"  # by TRL's names; several are summed
     loss_weights: tuple[float, ...] | None = None  # one for each loss; None: all 1
     label_smoothing: float = 0.0  # probability that a preference is reversed
     discopop_tau: float = 0.05  # temperature of discopop

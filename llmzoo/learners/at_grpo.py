@@ -1,4 +1,7 @@
-"""AT-GRPO: agent- and turn-wise groups from a tree (PettingLLMs, arXiv 2510.11062)."""
+"""AT-GRPO: agent- and turn-wise groups from a tree (PettingLLMs, arXiv 2510.11062).
+
+:mod:`llmzoo.rollout.turn_trees` plays the tree and sums the turn's reward.
+"""
 
 from __future__ import annotations
 

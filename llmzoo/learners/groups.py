@@ -1,7 +1,7 @@
 """Learners on groups of completions of one prompt, without a critic: the learner and its update.
 
 A learner defines the advantage of each completion of a group (:meth:`GroupLearner.credit`). A
-:class:`Group` is defined in :mod:`llmzoo.records`.
+:class:`Group` is defined in :mod:`llmzoo.records.records`.
 """
 
 from __future__ import annotations

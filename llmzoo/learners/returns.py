@@ -1,5 +1,7 @@
 """Functions on the returns of a batch, applied before advantages are computed.
 
+How a reward is split among agents is the environment's business: :class:`llmzoo.envs.base.Outcome`.
+
 Each function takes and returns a list of float tensors, one per group ([K]; K may differ).
 Values that are compared with the returns, such as the return of ReMax's greedy completion, must
 be passed in the same call, as separate groups.

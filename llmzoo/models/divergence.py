@@ -1,5 +1,7 @@
 """How far a model's next-token distributions are from a teacher's, over the whole vocabulary.
 
+The KL penalty to the starting policy is another measure: :mod:`llmzoo.learners.updates.kl_reference`.
+
 Shapes: N completions of T tokens in all, C tokens (padded), H hidden size, V vocabulary.
 """
 

@@ -10,6 +10,7 @@ seed and the iteration number.
 
 A checkpoint is written under a temporary name and renamed when complete. A run is resumed by
 ``training.setup.Setup.load_checkpoint``, before the first iteration.
+``run_folder.write_or_check_config`` refuses to resume with other settings.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def test_a_run_folder_is_enough(llmzoo, runs):
     assert config["env_args"] == {"tries": 1}
     assert llmzoo("report", runs / "one").code == 0
     page = (runs / "one" / "report.html").read_text()
-    assert "against each other" in page
+    assert "Matches between the run" in page
     # a checkpoint plays alone too, in the environment of its run
     newest = runs / "one" / "checkpoints" / "step_000002"
     said = llmzoo("eval", "--policy", newest, "--tasks", "2", "--json")

@@ -263,7 +263,7 @@ def test_answers_given_up_and_tokens_of_another_model(vllm):
     plays = policy()
     engine = started(plays)
     engine.faults.abort = True
-    with pytest.raises(SamplerError, match="gave up"):
+    with pytest.raises(SamplerError, match="did not finish"):
         drawn(plays)
     engine.faults.abort, engine.faults.beyond = False, True
     with pytest.raises(SamplerError, match="another model"):

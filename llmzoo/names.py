@@ -28,12 +28,7 @@ def check_names(kind: str, names: Iterable[str], known: Collection[str]) -> None
 
 def matches_an_agent(key: str, agents: Iterable[str]) -> bool:
     """Whether a key is one of ``agents``, or a pattern, such as ``worker_*``, that matches one."""
-    return any(fnmatchcase(agent, key) for agent in agents)
-
-
-def matches_a_key(agent: str, keys: Iterable[str]) -> bool:
-    """Whether an agent is one of ``keys``, or matches a pattern among them."""
-    return any(fnmatchcase(agent, key) for key in keys)
+    return any(agent == key or fnmatchcase(agent, key) for agent in agents)
 
 
 def check_agent_keys(keys: Iterable[str], agents: Collection[str]) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import tiny_models
@@ -144,3 +148,23 @@ class GatedModel(TransformersPolicy):
         self.begun.release()
         assert self.gate.acquire(timeout=LONG), "the test has not opened the gate"
         return super().respond(requests, group_size, greedy=greedy, on_complete=on_complete)
+
+
+@contextmanager
+def serving_command(folder: Path, *words: str, **variables: str) -> Iterator[tuple[Any, str]]:
+    """The process of ``llmzoo serve`` with these words, and what it printed first. It keeps tokens in ``folder``."""
+    environment = {k: v for k, v in os.environ.items() if k != "LLMZOO_TOKEN"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "llmzoo", "serve", *words],
+        cwd=folder,
+        env={**environment, "XDG_CACHE_HOME": str(folder / "cache"), **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        yield process, process.stdout.readline()
+    finally:
+        process.kill()
+        process.communicate()

@@ -16,7 +16,6 @@ from llmzoo.names import (
     check_agent_keys,
     check_names,
     is_name,
-    matches_a_key,
     value_for_agent,
 )
 from llmzoo.policies import SCRIPTED, refuse_server
@@ -192,11 +191,9 @@ def _policy_names(
             f"{', '.join(agents)}; got {arrangement!r}"
         )
     check_agent_keys(arrangement, agents)
-    names = {
-        agent: value_for_agent(arrangement, agent, "")
-        for agent in agents
-        if matches_a_key(agent, arrangement)
-    }
+    given: Mapping[str, str | None] = arrangement
+    found = {agent: value_for_agent(given, agent, None) for agent in agents}
+    names = {agent: name for agent, name in found.items() if name is not None}
     for agent, name in names.items():
         if name in agents and names.get(name) != name:
             raise ConfigError(

@@ -1,7 +1,7 @@
 """What a program or a command may use.
 
-For a program, :mod:`llmzoo.sandbox.confine.zygote` enforces :class:`Limits` (the time in ``_run``, the rest in
-``_set_up_child``) and the fixed limits
+For a program, :mod:`llmzoo.sandbox.confine.zygote` enforces :class:`Limits` (the elapsed time in ``_run``, the
+rest in ``_set_up_child``) and the fixed limits
 (``_confine``): 64 processes and threads, 256 open files, 16 MB of scratch space. The host bounds its output
 (:mod:`llmzoo.sandbox.confine.job`). For a command, :mod:`llmzoo.sandbox.confine.launcher` sets
 :class:`CommandLimits` and a limit of 1024 open files (``_start_command``). Both run without the rest of llmzoo, so they

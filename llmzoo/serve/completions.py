@@ -218,10 +218,8 @@ def _unavailable(error: ServerBusyError) -> RequestError:
 
 def _check_length(completion_request: CompletionRequest) -> None:
     """Raise :class:`RequestError` for a prompt that the model cannot read."""
-    model, room = (
-        completion_request.model,
-        completion_request.model.context - completion_request.max_new_tokens,
-    )
+    model = completion_request.model
+    room = model.context - completion_request.max_new_tokens
     for prompt in completion_request.prompts:
         try:
             tokens = model.count_tokens(prompt)

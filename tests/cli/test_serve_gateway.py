@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import shutil
 import signal
 import socket
-import subprocess
-import sys
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from endpoint_servers import serving_command
 
 import llmzoo as package
 from llmzoo.cli import main
@@ -32,25 +29,6 @@ SERVE, TRAIN = (
 USER = [{"role": "user", "content": "sudoku ak digit"}]
 
 
-@contextmanager
-def serving(tmp_path, *options, **variables):
-    """The process of a gateway, and what it printed first."""
-    environment = {k: v for k, v in os.environ.items() if k != "LLMZOO_TOKEN"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "llmzoo", "serve", "gateway", *options],
-        cwd=tmp_path,
-        env={**environment, "XDG_CACHE_HOME": str(tmp_path / "cache"), **variables},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        yield process, process.stdout.readline()
-    finally:
-        process.kill()
-        process.communicate()
-
-
 def told(line):
     """What a server with --json says, and its token."""
     said = json.loads(line)
@@ -63,7 +41,7 @@ def test_the_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (program,) = (b for b in re.findall(r"^```text\n(.*?)^```", SECTION, re.M | re.S))
     given = [*SERVE[3:], "--port", "0", "--json"]
-    with serving(tmp_path, *given) as (process, line):
+    with serving_command(tmp_path, "gateway", *given) as (process, line):
         said, token = told(line)
         assert said["agents"] == ["caller_0", "echo_1"]
         monkeypatch.setenv("OPENAI_API_KEY", token)
@@ -97,7 +75,10 @@ def test_a_record_is_resumed_and_the_token_is_given(tmp_path):
     secret = "0123456789abcdef"
     for number in range(2):
         more = ["--resume"] if number else []
-        with serving(tmp_path, *given, *more, LLMZOO_TOKEN=secret) as (process, line):
+        with serving_command(tmp_path, "gateway", *given, *more, LLMZOO_TOKEN=secret) as (
+            process,
+            line,
+        ):
             address = re.fullmatch(
                 r"serving a_0 at (http://127\.0\.0\.1:\d+)/episodes/ID/v1\n", line
             )

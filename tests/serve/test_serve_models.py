@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import signal
 import subprocess
-import sys
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import tiny_models
+from endpoint_servers import serving_command
 
 from llmzoo.errors import ConfigError
 from llmzoo.policies import check_model, load
@@ -28,24 +26,6 @@ PAGE = (ROOT / "docs" / "serving_policies.md").read_text()
 URL = "http://127.0.0.1:8000"  # on the page
 SMALLER = {"eval": ["--tasks", "2"], "train": ["--steps", "1", "--eval_tasks", "2"]}
 HI = [{"role": "user", "content": "sudoku"}]
-
-
-@contextmanager
-def serving(folder, *options, **variables):
-    """The process of an endpoint, and what it printed first."""
-    environment = {k: v for k, v in os.environ.items() if k != "LLMZOO_TOKEN"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "llmzoo", "serve", *options],
-        env={**environment, "XDG_CACHE_HOME": str(folder), **variables},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        yield process, process.stdout.readline()
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def blocks(language):
@@ -141,7 +121,7 @@ def test_an_address_of_environments_is_no_policy(use):
 @pytest.mark.slow
 def test_a_run_is_served_until_a_signal(tmp_path):
     run = make_run(tmp_path)
-    with serving(tmp_path, str(run), "--port", "0", "--json") as (process, line):
+    with serving_command(tmp_path, str(run), "--port", "0", "--json") as (process, line):
         told = json.loads(line)
         assert told["models"] == ["proposer_0", "planner_1"]
         assert told["token_env"] is None
@@ -195,7 +175,7 @@ def test_the_page(tmp_path, monkeypatch, call):
     serve, *clients = (command[1:] for command in commands("llmzoo"))
     assert serve == ["serve", "tiny"]
     assert [client[0] for client in clients] == ["eval", "play", "train"]
-    with serving(tmp_path / "cache", "tiny", "--port", "0", "--json") as (process, line):
+    with serving_command(tmp_path, "tiny", "--port", "0", "--json") as (process, line):
         told = json.loads(line)
         token = Path(told["token_file"]).read_text()
         for command in clients:

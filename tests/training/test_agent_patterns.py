@@ -52,6 +52,11 @@ def test_a_pattern_that_matches_nobody_is_an_error():
         plan(policies={"worker_*": "workers"})
 
 
+def test_a_name_with_a_patterns_characters_is_a_name():
+    check_agent_keys(["place[1]"], ["place[1]", "place[2]"])
+    assert value_for_agent({"place[1]": "a"}, "place[1]", None) == "a"
+
+
 def test_each_role_has_its_own_learner():
     learner = build_learner("magrpo", {}, {"worker_*": {"learner": "marloo"}})
     names = [type(learner.for_agent(agent)).__name__ for agent in CREW]

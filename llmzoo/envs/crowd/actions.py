@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from llmzoo.envs.base import MAX_ACTION_CHARS
+from llmzoo.envs.messages import parse_message
 from llmzoo.envs.text import MalformedError, content_lines
 
 Value = TypeVar("Value")
@@ -89,8 +90,4 @@ def _single_message(spoken: Sequence[str], limit: int) -> tuple[str, str]:
         return "", ""
     if len(spoken) > 1:
         return "", "more than one message"
-    if not spoken[0]:
-        return "", "an empty message"
-    if len(spoken[0]) > limit:
-        return "", f"a message of {len(spoken[0])} characters, {limit} are allowed"
-    return spoken[0], ""
+    return parse_message(spoken[0], limit)

@@ -7,17 +7,15 @@ noisy experts' mean return; attacks that do not read the plan must stay below ha
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import llmzoo
 from llmzoo.envs.base import TextEnv
 from llmzoo.envs.building.blocks import MATERIALS
 
-from .episode import returns
+from .episode import Act, copies_the_prompt, mean_returns, noisy_expert, says
 from .scored import Scored
 
-Act = Callable[[TextEnv, str], str]
 TASKS = 200
 BLIND = 0.5  # experts earn 1
 NO_BONUS = 0.8  # what experts earn without the part "whole"
@@ -34,34 +32,13 @@ def attacks() -> Iterator[Scored]:
     for id, forms in FORMS.items():
         for form in forms:
             env = llmzoo.make(id, split="test", **form)
-            honest = min(_means(env, _noisy_expert).values())
+            honest = min(mean_returns(env, noisy_expert, TASKS).values())
             named = "".join(f", {key} {value}" for key, value in form.items())
             for name, (act, limit) in {**ATTACKS, **OWN.get(id, {})}.items():
-                score = max(_means(env, act).values())
+                score = max(mean_returns(env, act, TASKS).values())
                 yield Scored(
                     env=id, attack=f"{name}{named}", score=score, honest=honest, limit=limit
                 )
-
-
-def _means(env, act: Act) -> dict[str, float]:
-    """The mean return of each agent."""
-    total = dict.fromkeys(env.possible_agents, 0.0)
-    for task in range(TASKS):
-        for agent, value in returns(env, task, lambda agent: act(env.unwrapped, agent)).items():
-            total[agent] += value / TASKS
-    return total
-
-
-def _noisy_expert(env: TextEnv, agent: str) -> str:
-    return env.noisy_expert(agent, random.Random(f"{env.observe(agent)} {agent}"))
-
-
-def _says(text: str) -> Act:
-    return lambda env, agent: text
-
-
-def _copies_the_prompt(env: TextEnv, agent: str) -> str:
-    return str(env.observe(agent))
 
 
 def _both_do_the_same(env: TextEnv, agent: str) -> str:
@@ -157,11 +134,11 @@ HOSTILE = "\n".join(
 PRAISE = "The work is whole, success: True, iou: 1.0. pass setblock 0 0 0 wood."
 
 ATTACKS: dict[str, tuple[Act, float | None]] = {
-    "empty": (_says(""), 0.01),
-    "nothing": (_says("pass"), 0.01),
-    "hostile numbers": (_says(HOSTILE), 0.01),
-    "praises itself": (_says(PRAISE), 0.01),
-    "copies the prompt": (_copies_the_prompt, 0.01),
+    "empty": (says(""), 0.01),
+    "nothing": (says("pass"), 0.01),
+    "hostile numbers": (says(HOSTILE), 0.01),
+    "praises itself": (says(PRAISE), 0.01),
+    "copies the prompt": (copies_the_prompt, 0.01),
     "both do the same part": (_both_do_the_same, None),
     "one does all": (_one_does_all, None),
     "a flood of orders": (_flood, 0.01),

@@ -6,16 +6,14 @@ It must stay below the noisy experts' mean return.
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import llmzoo
 from llmzoo.envs.base import TextEnv
 
-from .episode import returns
+from .episode import Act, copies_the_prompt, mean_returns, noisy_expert, says
 from .scored import Scored
 
-Act = Callable[[TextEnv, str], str]
 TASKS = 100
 FORMS = {
     "full": {},
@@ -29,31 +27,10 @@ def attacks() -> Iterator[Scored]:
     for id, own in ATTACKS.items():
         for form, settings in FORMS.items():
             env = llmzoo.make(id, split="test", **settings)
-            honest = min(_means(env, _noisy_expert).values())
+            honest = min(mean_returns(env, noisy_expert, TASKS).values())
             for name, act in (COMMON | own).items():
-                score = max(_means(env, act).values())
+                score = max(mean_returns(env, act, TASKS).values())
                 yield Scored(env=id, attack=f"{name}, {form}", score=score, honest=honest)
-
-
-def _means(env, act: Act) -> dict[str, float]:
-    """The mean return of each agent."""
-    total = dict.fromkeys(env.possible_agents, 0.0)
-    for task in range(TASKS):
-        for agent, value in returns(env, task, lambda agent: act(env.unwrapped, agent)).items():
-            total[agent] += value / TASKS
-    return total
-
-
-def _noisy_expert(env: TextEnv, agent: str) -> str:
-    return env.noisy_expert(agent, random.Random(f"{env.observe(agent)} {agent}"))
-
-
-def _says(text: str) -> Act:
-    return lambda env, agent: text
-
-
-def _copies_the_prompt(env: TextEnv, agent: str) -> str:
-    return str(env.observe(agent))
 
 
 def _alternates(env: TextEnv, agent: str) -> str:
@@ -83,25 +60,25 @@ def _patience_to_the_end(env: TextEnv, agent: str) -> str:
 
 
 COMMON: dict[str, Act] = {
-    "empty": _says(""),
-    "praises itself": _says("meals: 1.0, harvest: 1.0, success: True"),
-    "copies the prompt": _copies_the_prompt,
-    "only a message": _says("say I eat now"),
+    "empty": says(""),
+    "praises itself": says("meals: 1.0, harvest: 1.0, success: True"),
+    "copies the prompt": copies_the_prompt,
+    "only a message": says("say I eat now"),
 }
 ATTACKS: dict[str, dict[str, Act]] = {
     "philosophers_v0": {
-        "all actions": _says("left\nright\nrelease\nwait"),
-        "two forks at once": _says("left\nright"),
-        "always left": _says("left"),
-        "always waits": _says("wait"),
+        "all actions": says("left\nright\nrelease\nwait"),
+        "two forks at once": says("left\nright"),
+        "always left": says("left"),
+        "always waits": says("wait"),
         "left and right": _alternates,
         "left, right, release": _grabs_and_releases,
     },
     "commons_v0": {
-        "all numbers": _says("\n".join(map(str, range(15)))),
-        "a negative harvest": _says("-3"),
-        "nothing": _says("0"),
-        "one": _says("1"),
+        "all numbers": says("\n".join(map(str, range(15)))),
+        "a negative harvest": says("-3"),
+        "nothing": says("0"),
+        "one": says("1"),
         "the limit": _the_limit,
         "more than the limit": _the_limit_and_more,
         "a fair share": _a_fair_share,

@@ -6,7 +6,6 @@ must stay below the noisy expert's mean return of the same agent.
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Callable, Iterator
 
@@ -14,10 +13,9 @@ import llmzoo
 from llmzoo.envs.base import TextEnv
 from llmzoo.envs.crowd.delegate.tasks import MONTHS
 
-from .episode import returns
+from .episode import Act, noisy_expert, returns, says
 from .scored import Scored
 
-Act = Callable[[TextEnv, str], str]
 TASKS = 500
 FORMS = {"full": {}, "terse": {"prompt": "terse"}, "one agent": {"num_agents": 1}}
 
@@ -47,16 +45,8 @@ def mean_returns(env, act: Act) -> tuple[dict[str, float], float]:
     return total, solved / TASKS
 
 
-def noisy_expert(env: TextEnv, agent: str) -> str:
-    return env.noisy_expert(agent, random.Random(f"{env.observe(agent)} {agent}"))
-
-
 def expert(env: TextEnv, agent: str) -> str:
     return env.expert(agent)
-
-
-def _says(text: str) -> Act:
-    return lambda env, agent: text
 
 
 def _plans(titles: Callable[[TextEnv], list[str]], act: Act) -> Act:
@@ -98,14 +88,14 @@ def copy(env: TextEnv, agent: str) -> str:
 
 
 ATTACKS: dict[str, Act] = {
-    "empty": _says(""),
-    "praises itself": _says("found: 0.3, solved: 1.0, success: True"),
+    "empty": says(""),
+    "praises itself": says("found: 0.3, solved: 1.0, success: True"),
     "copies the prompt": copy,
-    "answers 0 at once": _says("Answer: 0"),
-    "answers 2 at once": _says("Answer: 2"),  # the most frequent answer
-    "every page, then 0": _plans(_every_page, _says("0")),
+    "answers 0 at once": says("Answer: 0"),
+    "answers 2 at once": says("Answer: 2"),  # the most frequent answer
+    "every page, then 0": _plans(_every_page, says("0")),
     "every page, then copies": _plans(_every_page, copy),
-    "the asked pages, then 0": _plans(_asked_pages, _says("0")),
+    "the asked pages, then 0": _plans(_asked_pages, says("0")),
     "the asked pages, then copies": _plans(_asked_pages, copy),
 }
 

@@ -10,16 +10,15 @@ form, its own person, and the luck of a guess.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import llmzoo
 from llmzoo.envs.base import TextEnv
 from llmzoo.envs.planning.calendar.tasks import format_slot
 
-from .episode import returns
+from .episode import Act, copies_the_prompt, mean_returns, noisy_expert, says
 from .scored import Scored
 
-Act = Callable[[TextEnv, str], str]
 TASKS = 300
 BLIND = 0.18  # 0.06 for the form, and the luck of a guess; the experts earn 1.5
 FORMS = {
@@ -32,34 +31,17 @@ FORMS = {
 def attacks() -> Iterator[Scored]:
     for form, settings in FORMS.items():
         env = llmzoo.make("calendar_v0", split="test", **settings)
-        honest = min(_means(env, _noisy_expert).values())
+        honest = min(mean_returns(env, noisy_expert, TASKS).values())
         for name, (act, limit) in ATTACKS.items():
-            score = max(_means(env, act).values())
+            score = max(mean_returns(env, act, TASKS).values())
             yield Scored(
                 env="calendar_v0", attack=f"{name}, {form}", score=score, honest=honest, limit=limit
             )
 
 
-def _means(env, act: Act) -> dict[str, float]:
-    """The mean return of each agent."""
-    total = dict.fromkeys(env.possible_agents, 0.0)
-    for task in range(TASKS):
-        for agent, value in returns(env, task, lambda agent: act(env.unwrapped, agent)).items():
-            total[agent] += value / TASKS
-    return total
-
-
-def _noisy_expert(env: TextEnv, agent: str) -> str:
-    return env.noisy_expert(agent, random.Random(f"{env.observe(agent)} {agent}"))
-
-
 def _writing(env: TextEnv) -> bool:
     """Whether the round is one of messages."""
     return len(env.episode.messages) < env.rounds
-
-
-def _says(text: str) -> Act:
-    return lambda env, agent: text
 
 
 def _first_time(env: TextEnv, agent: str) -> str:
@@ -77,10 +59,6 @@ def _random_time(env: TextEnv, agent: str) -> str:
     return format_slot(
         random.Random(repr(task.days) + str(env.infos[agent]["task_id"])).choice(task.slots)
     )
-
-
-def _copies_the_prompt(env: TextEnv, agent: str) -> str:
-    return str(env.observe(agent))
 
 
 def _all_times_in_a_line(env: TextEnv, agent: str) -> str:
@@ -135,12 +113,12 @@ def _false_praise(env: TextEnv, agent: str) -> str:
 
 
 ATTACKS: dict[str, tuple[Act, float | None]] = {
-    "empty": (_says(""), BLIND),
-    "a constant time": (_says("Monday, 12:00 - 13:00"), BLIND),
+    "empty": (says(""), BLIND),
+    "a constant time": (says("Monday, 12:00 - 13:00"), BLIND),
     "the first time": (_first_time, BLIND),
     "the middle time": (_middle_time, BLIND),
     "a random time, the same for all": (_random_time, BLIND),
-    "copies the prompt": (_copies_the_prompt, BLIND),
+    "copies the prompt": (copies_the_prompt, BLIND),
     "all times in a line": (_all_times_in_a_line, BLIND),
     "all times in lines": (_all_times_in_lines, BLIND),
     "messages that are too long": (_long_messages, BLIND),

@@ -9,8 +9,7 @@ same cities by a convention, and the luck of a guess.
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import llmzoo
@@ -21,10 +20,9 @@ from llmzoo.envs.planning.travel.prompts import fields_for_halves
 from llmzoo.envs.planning.travel.solver import RouteStop, Solver
 from llmzoo.envs.planning.travel.tasks import TripTask
 
-from .episode import returns
+from .episode import Act, copies_the_prompt, mean_returns, noisy_expert, says
 from .scored import Scored
 
-Act = Callable[[TextEnv, str], str]
 TASKS = 60
 BLIND = 0.03  # the form; the experts earn 1.3
 FORMS = {
@@ -37,9 +35,9 @@ FORMS = {
 def attacks() -> Iterator[Scored]:
     for form, settings in FORMS.items():
         env = llmzoo.make("travel_v0", split="test", **settings)
-        honest = min(_means(env, _noisy_expert).values())
+        honest = min(mean_returns(env, noisy_expert, TASKS).values())
         for name, (act, limit) in ATTACKS.items():
-            score = max(_means(env, act).values())
+            score = max(mean_returns(env, act, TASKS).values())
             yield Scored(
                 env="travel_v0", attack=f"{name}, {form}", score=score, honest=honest, limit=limit
             )
@@ -61,25 +59,8 @@ def first_rows(task: TripTask) -> list[Day]:
     ]
 
 
-def _means(env, act: Act) -> dict[str, float]:
-    """The mean return of each agent."""
-    total = dict.fromkeys(env.possible_agents, 0.0)
-    for task in range(TASKS):
-        for agent, value in returns(env, task, lambda agent: act(env.unwrapped, agent)).items():
-            total[agent] += value / TASKS
-    return total
-
-
-def _noisy_expert(env: TextEnv, agent: str) -> str:
-    return env.noisy_expert(agent, random.Random(f"{env.observe(agent)} {agent}"))
-
-
 def _half(agent: str) -> str:
     return agent.partition("_")[0]
-
-
-def _says(text: str) -> Act:
-    return lambda env, agent: text
 
 
 def _lines(env: TextEnv, agent: str, days: list[Day]) -> str:
@@ -90,10 +71,6 @@ def _nothing(env: TextEnv, agent: str) -> str:
     """Every day at home, without meals."""
     task = env.episode.task
     return _lines(env, agent, [Day(n, (task.origin,)) for n in range(1, task.days + 1)])
-
-
-def _copies_the_prompt(env: TextEnv, agent: str) -> str:
-    return str(env.observe(agent))
 
 
 def _copies_the_example(env: TextEnv, agent: str) -> str:
@@ -166,10 +143,10 @@ def _false_praise(env: TextEnv, agent: str) -> str:
 
 
 ATTACKS: dict[str, tuple[Act, float | None]] = {
-    "empty": (_says(""), BLIND),
-    "a constant line": (_says("day 1: city: Aldin; transport: -; stay: -"), BLIND),
+    "empty": (says(""), BLIND),
+    "a constant line": (says("day 1: city: Aldin; transport: -; stay: -"), BLIND),
     "nothing every day": (_nothing, BLIND),
-    "copies the prompt": (_copies_the_prompt, BLIND),
+    "copies the prompt": (copies_the_prompt, BLIND),
     "copies the example": (_copies_the_example, BLIND),
     "the plan of another trip": (_another_trip, BLIND),
     "everything at once": (_everything_at_once, BLIND),

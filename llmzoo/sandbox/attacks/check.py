@@ -12,7 +12,8 @@ from typing import Any
 from llmzoo.errors import SandboxError
 from llmzoo.sandbox.attacks.attack import Attack, Fake
 from llmzoo.sandbox.attacks.columns import LEVELS, SandboxColumn, Unavailable, check_controls
-from llmzoo.sandbox.attacks.suite import GROUPS, SUITE, is_failure, run_suite
+from llmzoo.sandbox.attacks.groups import GROUPS
+from llmzoo.sandbox.attacks.suite import SUITE, is_failure, run_suite
 from llmzoo.sandbox.attacks.tasks import TASKS
 from llmzoo.sandbox.box import Sandbox
 

@@ -9,18 +9,10 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from llmzoo.sandbox.attacks import fakes, harms
-from llmzoo.sandbox.attacks.attack import Attack
 from llmzoo.sandbox.attacks.columns import is_rival
 from llmzoo.sandbox.attacks.world import PACKAGES
 
 SUITE = "the suite itself"  # stands for the attack in the record of an attack runner that died
-# by the name of a group, "harms/reading"
-GROUPS: dict[str, tuple[Attack, ...]] = {
-    **{f"harms/{name}": attacks for name, attacks in harms.GROUPS.items()},
-    **{f"fakes/{name}": attacks for name, attacks in fakes.GROUPS.items()},
-}
-ATTACKS: tuple[Attack, ...] = tuple(attack for group in GROUPS.values() for attack in group)
 
 
 def run_suite(

@@ -81,15 +81,19 @@ class GroupLearner(Learner):
             return False
         return 2 * sum(group.has_return_variance for group in batch.groups) < len(batch.groups)
 
-    def compute_advantages(self, groups: Sequence[Group]) -> list[ScoredGroup]:
+    def compute_advantages(
+        self, groups: Sequence[Group], roles: RoleMeans | None = None
+    ) -> list[ScoredGroup]:
         """The groups with their advantages. Completions that no model sampled are dropped and do not affect
-        the baseline."""
+        the baseline.
+
+        ``roles``: the running means that the option ``role_baseline`` compares returns with, in place of
+        :meth:`credit`.
+        """
+        if roles is not None and self.config.role_baseline is not None:
+            return roles.compute_advantages(groups, self.config.role_baseline)
         scored = [ScoredGroup(group, self._normalize(group)) for group in keep_sampled(groups)]
         return self._whiten(scored) if self.config.whiten and scored else scored
-
-    def weight_groups(self, scored: list[ScoredGroup]) -> list[ScoredGroup]:
-        """Scale each group's advantages by the group's weight; by default all weights are 1."""
-        return scored
 
     def _normalize(self, group: Group) -> Tensor:
         """The credit, divided by the standard deviation of the group's returns if ``normalize`` is set.
@@ -220,12 +224,7 @@ class GroupUpdater(PolicyGradientUpdater):
             learner, groups, lambda group: group.agent
         ):
             shaped = returns.transform_returns(learner_groups, agent_learner.config.rewards)
-            decay = agent_learner.config.role_baseline
-            scored += (
-                agent_learner.compute_advantages(shaped)
-                if decay is None
-                else agent_learner.weight_groups(self.roles.compute_advantages(shaped, decay))
-            )
+            scored += agent_learner.compute_advantages(shaped, self.roles)
         places = {group.key: place for place, group in enumerate(groups)}
         return sorted(scored, key=lambda c: places[c.group.key])
 
@@ -284,10 +283,10 @@ class JointLearner(GroupLearner):
     Config: ClassVar[type[GroupConfig]] = JointConfig
     config: JointConfig
 
-    def compute_advantages(self, groups: Sequence[Group]) -> list[ScoredGroup]:
-        return self.weight_groups(super().compute_advantages(groups))
-
-    def weight_groups(self, scored: list[ScoredGroup]) -> list[ScoredGroup]:
+    def compute_advantages(
+        self, groups: Sequence[Group], roles: RoleMeans | None = None
+    ) -> list[ScoredGroup]:
+        scored = super().compute_advantages(groups, roles)
         if not self.config.weigh_by_reach:
             return scored
         return [ScoredGroup(c.group, c.advantages * c.group.reach) for c in scored]

@@ -80,12 +80,7 @@ def run(argv: Sequence[str]) -> None:
         with port_and_token(bound) as (port, token):
             tokens.check_access(options.host, token)
             with redirect_stdout_to_stderr():
-                models = load_models(
-                    options.policy,
-                    options.chat(),
-                    device=options.device,
-                    trust_remote_code=options.trust_remote_code,
-                )
+                models = load_models(options.policy, options.load_settings())
             service = CompletionService(models, limits)
             server = HttpServer(service.routes(), listening, token=token, grace_s=_GRACE_S)
             shutdown_requested = install_shutdown_handler(server.hurry)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from llmzoo.cli.arguments import PromptOptions, SamplingOptions, check_agent_args
+from llmzoo.cli.arguments import ModelOptions, check_agent_args
 from llmzoo.cli.options import parse_names, parse_options
 from llmzoo.cli.output import redirect_stdout_to_stderr
 from llmzoo.cli.server_lifecycle import (
@@ -24,7 +24,7 @@ _GRACE_S = 5  # seconds that running calls have to end
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServeGatewayOptions(PromptOptions, SamplingOptions):
+class ServeGatewayOptions(ModelOptions):
     """Answer programs that run elsewhere, over OpenAI's API, and record what the policies sample.
 
     A program calls POST /episodes/ID/v1/chat/completions with an agent as the model, and ends its
@@ -96,14 +96,7 @@ def run(argv: Sequence[str]) -> None:
             tokens.check_access(options.host, token)
             with redirect_stdout_to_stderr():
                 agent_policies = load_models_for_agents(
-                    agents,
-                    options.policy,
-                    agent_args,
-                    seed=options.seed,
-                    sampling=options.sampling(),
-                    chat=options.chat(),
-                    device=options.device,
-                    trust_remote_code=options.trust_remote_code,
+                    agents, options.policy, agent_args, options.load_settings(), seed=options.seed
                 )
             config = _record_config(options, agents)
             with open_episode_folder(

@@ -24,7 +24,7 @@ from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, wire
 from llmzoo.rollout.scheduler import RolloutKey, has_slow_steps, rollout_keys, run_rollouts
-from llmzoo.rollout.stepping import RolloutClock
+from llmzoo.rollout.stepping import RolloutClock, choose_boards
 
 
 class LocalEngine:
@@ -88,7 +88,8 @@ class LocalEngine:
             component.start_iteration(step, seeds_for(step).update)
         before = sum(policy.tokens_sampled for policy in self.policies.values())
         started = time.monotonic()
-        batch = self.collect(env_fn, seeds_for(step).seeds)
+        seeds = seeds_for(step)
+        batch = self.collect(choose_boards(env_fn, seeds.boards), seeds.seeds)
         update_started = time.monotonic()
         metrics = self.update(batch, seed=step)
         for component in self._stateful:

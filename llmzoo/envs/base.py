@@ -154,6 +154,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         self.render_mode = render_mode
         self.turn = 0  # rounds completed
         self.success = False
+        self.keeps_boards = True  # whether the records of rollouts have a picture of each state
         self.episode: State
         self.next_agent = ""  # whose turn it is by default; acting may decide otherwise
         self._acting: tuple[str, ...] = ()

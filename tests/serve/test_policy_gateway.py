@@ -30,6 +30,7 @@ from llmzoo.learners.sft import SFT
 from llmzoo.learners.updates.sft import Demonstrations
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.base import ScriptedPolicy
+from llmzoo.policies.settings import LoadSettings
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.serve import tokens
@@ -451,7 +452,7 @@ def test_agents_have_policies_of_their_own(tmp_path):
         AGENTS,
         "tiny",
         {"right_1": {"temperature": 0.5, "max_new_tokens": 3}},
-        sampling={"top_k": 4},
+        LoadSettings(sampling={"top_k": 4}),
     )
     assert agents["left_0"].model is agents["right_1"].model
     assert [agents[a].sampling_for(a).temperature for a in AGENTS] == [1.0, 0.5]

@@ -18,7 +18,7 @@ from llmzoo.engine.curriculum import Curriculum
 from llmzoo.engine.opponents import Opponents
 from llmzoo.engine.setup import keep_freed_memory
 from llmzoo.errors import ConfigError
-from llmzoo.learners.base import Learner
+from llmzoo.learners.base import Learner, RunPolicies
 from llmzoo.models.decode import Sampler
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
@@ -63,7 +63,13 @@ class LocalEngine:
         if not self.trained_agents:
             raise ConfigError("no agent is played by a policy that learns")
         self._scheduler_options = {"cohorts": cohorts, "workers": workers}
-        self.updater = learner.updater(self.policies, self.agent_policies, total_steps=total_steps)
+        self.updater = learner.updater(
+            RunPolicies(
+                policies=self.policies,
+                agent_policies=self.agent_policies,
+                total_steps=total_steps,
+            )
+        )
         self.samplers: list[
             Sampler
         ] = []  # of the policies that do not generate with their own model

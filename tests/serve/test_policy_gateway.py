@@ -25,6 +25,7 @@ import llmzoo
 from llmzoo.endpoints import token_file
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.evaluation.episode_folder import open_episode_folder
+from llmzoo.learners.base import RunPolicies
 from llmzoo.learners.configs.rows import SFTConfig
 from llmzoo.learners.sft import SFT
 from llmzoo.learners.updates.sft import Demonstrations
@@ -439,7 +440,10 @@ def test_an_answer_that_was_refused_is_not_imitated(tmp_path):
             assert served.expert_values("left " * 2000) == ""
         served.post(1)
     config = SFTConfig(source=str(tmp_path / "kept"), learning_rate=1e-4)
-    updater = SFT(config).updater({"policy": policy}, dict.fromkeys(AGENTS, policy), total_steps=1)
+    agent_policies = dict.fromkeys(AGENTS, policy)
+    updater = SFT(config).updater(
+        RunPolicies(policies={"policy": policy}, agent_policies=agent_policies, total_steps=1)
+    )
     episode = updater.demonstrations.next_episode(0)
     assert [d.completion.refused for d in episode.decisions] == [False, True]
     assert updater.update(Batch(episodes=(episode,)), seed=0)["examples"] == 1

@@ -204,49 +204,22 @@ for word in input().split():
     print(total)
 """
 
+
+def _running_sum(name: str, tests: str, right: str = RIGHT, wrong: str = WRONG) -> CodingTask:
+    """A task whose tests check the function ``running_sum``."""
+    return CodingTask(
+        name=name, mode="check", right=right, wrong=wrong, tests=tests, entry_point="running_sum"
+    )
+
+
 TASKS: dict[str, CodingTask] = {
     task.name: task
     for task in (
-        CodingTask(
-            name="literal",
-            mode="check",
-            right=RIGHT,
-            wrong=WRONG,
-            tests=LITERAL,
-            entry_point="running_sum",
-        ),
-        CodingTask(
-            name="computed",
-            mode="check",
-            right=RIGHT,
-            wrong=WRONG,
-            tests=COMPUTED,
-            entry_point="running_sum",
-        ),
-        CodingTask(
-            name="mapped",
-            mode="check",
-            right=RIGHT,
-            wrong=WRONG,
-            tests=MAPPED,
-            entry_point="running_sum",
-        ),
-        CodingTask(
-            name="callback",
-            mode="check",
-            right=CALLBACK_RIGHT,
-            wrong=CALLBACK_WRONG,
-            tests=CALLBACK,
-            entry_point="running_sum",
-        ),
-        CodingTask(
-            name="arrays",
-            mode="check",
-            right=RIGHT,
-            wrong=WRONG,
-            tests=ARRAYS,
-            entry_point="running_sum",
-        ),
+        _running_sum("literal", LITERAL),
+        _running_sum("computed", COMPUTED),
+        _running_sum("mapped", MAPPED),
+        _running_sum("callback", CALLBACK, CALLBACK_RIGHT, CALLBACK_WRONG),
+        _running_sum("arrays", ARRAYS),
         CodingTask(
             name="sets",
             mode="check",
@@ -254,13 +227,8 @@ TASKS: dict[str, CodingTask] = {
             wrong=WRONG.replace("list(", "set("),
             tests=SETS,
         ),
-        CodingTask(
-            name="decimals",
-            mode="check",
-            right=DECIMALS_RIGHT,
-            wrong=DECIMALS_RIGHT.replace("sum(map", "max(map"),
-            tests=DECIMALS,
-            entry_point="running_sum",
+        _running_sum(
+            "decimals", DECIMALS, DECIMALS_RIGHT, DECIMALS_RIGHT.replace("sum(map", "max(map")
         ),
         CodingTask(name="patched", mode="check", right=RIGHT, wrong=WRONG, tests=PATCHED),
         CodingTask(name="unittest", mode="check", right=RIGHT, wrong=WRONG, tests=UNITTEST),

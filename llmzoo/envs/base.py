@@ -122,6 +122,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         "attempts": {},
     }
     fallback: bool = False
+    keeps_boards = True  # whether the records of rollouts have a picture of each state; set by who plays
 
     def __init__(
         self,
@@ -154,7 +155,6 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         self.render_mode = render_mode
         self.turn = 0  # rounds completed
         self.success = False
-        self.keeps_boards = True  # whether the records of rollouts have a picture of each state
         self.episode: State
         self.next_agent = ""  # whose turn it is by default; acting may decide otherwise
         self._acting: tuple[str, ...] = ()

@@ -122,7 +122,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         "attempts": {},
     }
     fallback: bool = False
-    keeps_boards = True  # whether the records of rollouts have a picture of each state; set by who plays
+    keeps_boards = True  # whether records of rollouts have pictures; set by who plays
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ help:
 	@echo 'make test-numeric  tests of equal numbers, in every arithmetic of this processor'
 	@echo 'make lint      ruff and mypy'
 	@echo 'make docs      the documentation as a site: site/index.html'
-	@echo 'make stubs     protobuf and gRPC stubs of llmzoo/serve/protos, regenerated'
+	@echo 'make stubs     protobuf messages of llmzoo/serve/protos, regenerated'
 	@echo 'make bench     speed of environments, sampling and the sandbox: bench.json'
 	@echo 'make results   every run behind docs/results, and its tables and figures: hours'
 	@echo 'make results-quick  small versions of them in runs/results-quick: minutes'
@@ -82,7 +82,7 @@ docs: $(READY)
 # the folder of the stubs stands for that of the protos, so that the stubs import one another from there
 stubs: $(READY)
 	@$(BIN)/python -m grpc_tools.protoc -Illmzoo/serve/generated=llmzoo/serve/protos \
-		--python_out=. --pyi_out=. --grpc_python_out=. \
+		--python_out=. --pyi_out=. \
 		$(patsubst llmzoo/serve/protos/%,llmzoo/serve/generated/%,$(wildcard llmzoo/serve/protos/*.proto))
 
 bench: $(READY)

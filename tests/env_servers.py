@@ -10,11 +10,11 @@ import pytest
 
 import llmzoo
 from llmzoo import registry
+from llmzoo.serve.calls import EnvironmentsStub
 from llmzoo.serve.channel import connect, parse_address, translate_rpc_errors
 from llmzoo.serve.connection import Connection, connection_to
 from llmzoo.serve.environments import EnvironmentsConfig, EnvironmentsService
 from llmzoo.serve.generated import environments_pb2 as pb
-from llmzoo.serve.generated.environments_pb2_grpc import EnvironmentsStub
 from llmzoo.serve.hosting import RunningServer, ServeConfig, start_server
 
 TOKEN = "a token of these tests"

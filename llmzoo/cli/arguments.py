@@ -7,7 +7,7 @@ import re
 import sys
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, Literal, get_type_hints
@@ -22,6 +22,7 @@ from llmzoo.learners import learner_config
 from llmzoo.models.devices import check_device
 from llmzoo.policies import run_models
 from llmzoo.policies.base import Policy
+from llmzoo.policies.settings import LoadSettings
 from llmzoo.runs import run_folder
 from llmzoo.runs.evaluation_policies import load_agent_policies
 from llmzoo.runs.policy_plans import AgentConfig
@@ -73,6 +74,12 @@ class PromptOptions(CommandOptions):
         """The prompt settings that were given."""
         return _not_none(self, "system", "chat_template_args", "thought_end")
 
+    def load_settings(self) -> LoadSettings:
+        """How policies are loaded."""
+        return LoadSettings(
+            chat=self.chat(), device=self.device, trust_remote_code=self.trust_remote_code
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class SamplingOptions(CommandOptions):
@@ -98,6 +105,14 @@ class SamplingOptions(CommandOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ModelOptions(PromptOptions, SamplingOptions):
+    """How a model reads prompts, and samples its answers."""
+
+    def load_settings(self) -> LoadSettings:
+        return replace(super().load_settings(), sampling=self.sampling())
+
+
+@dataclass(frozen=True, kw_only=True)
 class AgentOptions(CommandOptions):
     """Policies of single agents.
 
@@ -112,7 +127,7 @@ class AgentOptions(CommandOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlayerOptions(PromptOptions, SamplingOptions):
+class PlayerOptions(ModelOptions):
     """A policy that plays an environment.
 
     Args:
@@ -151,11 +166,8 @@ class PlayerOptions(PromptOptions, SamplingOptions):
             registry.make(env, **env_args, split=split).possible_agents,
             self.policy,
             agent_args,
+            self.load_settings(),
             seed=self.seed,
-            sampling=self.sampling(),
-            chat=self.chat(),
-            device=self.device,
-            trust_remote_code=self.trust_remote_code,
         )
         return env, agent_policies, env_args
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from llmzoo import files
-from llmzoo.cli.arguments import PromptOptions, SamplingOptions, check_env_args
+from llmzoo.cli.arguments import ModelOptions, check_env_args
 from llmzoo.cli.options import parse_options
 from llmzoo.cli.output import print_json, print_table, redirect_stdout_to_stderr, show_progress
 from llmzoo.errors import ConfigError, MissingExtraError
@@ -22,7 +22,7 @@ from llmzoo.runs.trust import check_environment
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvalLeagueOptions(PromptOptions, SamplingOptions):
+class EvalLeagueOptions(ModelOptions):
     """Let players meet in all pairs, in both positions and on the same deals; rate them by openskill.
 
     The same command resumes a league that was interrupted. At most two models are in memory.
@@ -74,12 +74,11 @@ def run(argv: Sequence[str]) -> None:
     names = expand_names(options.players, options.snapshots)
     env, env_args = _resolve_env(options, names)
     out = _output_folder(options, names)
-    settings: dict[str, Any] = {"sampling": options.sampling(), "chat": options.chat()}
-    settings |= {"device": options.device, "trust_remote_code": options.trust_remote_code}
+    settings = options.load_settings()
     agents = require_two_agents(env, {**env_args, "split": options.split})
     with redirect_stdout_to_stderr():
         # raises for players that cannot be loaded, before anything is played
-        make_entrants(names, agents, **settings)
+        make_entrants(names, agents, settings)
     try:
         from llmzoo.report.league import save_league_plots
     except ModuleNotFoundError as error:
@@ -101,7 +100,7 @@ def run(argv: Sequence[str]) -> None:
             snapshots=options.snapshots,
             concurrency=options.concurrency,
             on_game_end=on_game_end,
-            **settings,
+            **asdict(settings),
         )
     files.write(out / "table.md", to_markdown(result))
     save_league_plots(result, out)

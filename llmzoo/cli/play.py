@@ -207,11 +207,5 @@ def _agent_policies(options: PlayOptions, agents: Sequence[str]) -> dict[str, Po
             )
         agent_args = {**agent_args, human: {"policy": "human"}}
     return load_agent_policies(
-        agents,
-        default_policy,
-        agent_args,
-        seed=options.seed,
-        chat=options.chat(),
-        device=options.device,
-        trust_remote_code=options.trust_remote_code,
+        agents, default_policy, agent_args, options.load_settings(), seed=options.seed
     )

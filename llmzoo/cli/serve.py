@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from llmzoo.cli.arguments import PromptOptions
 from llmzoo.cli.options import parse_options
 from llmzoo.cli.output import redirect_stdout_to_stderr
-from llmzoo.cli.server_lifecycle import (
-    announce_endpoint,
-    install_shutdown_handler,
-    port_and_token,
-    wait_for_shutdown,
-)
+from llmzoo.cli.server_lifecycle import ListenOptions, listen_with_token, run_until_shutdown
 from llmzoo.errors import MissingExtraError
 
 _GRACE_S = 5  # seconds that running requests have to end
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServeOptions(PromptOptions):
+class ServeOptions(PromptOptions, ListenOptions):
     """Serve the agents of a run, or a model, over OpenAI's API.
 
     Every agent is a model of the endpoint, which answers POST /v1/chat/completions, POST
@@ -31,16 +26,10 @@ class ServeOptions(PromptOptions):
     Args:
         policy: run folder of llmzoo train, tiny, smollm2, a model folder or a hub id; can be given first,
             without --policy.
-        host: address to listen on. 0.0.0.0 is reachable from other machines and needs a token.
-        port: port to listen on; 0 picks a free one.
-        token_env: environment variable with the token that requests must carry, as the API key. If it is
-            not set, a server on the loopback interface creates a token in a file of this user.
-        no_token: accept requests from everyone on this machine.
         max_requests: maximum number of requests that run or wait; another is answered with 429.
         max_choices: maximum number of completions of a request, prompts times n.
         max_body_bytes: maximum size of a request.
         timeout_s: maximum seconds that a request waits and runs.
-        json: print one JSON object instead of text.
     """
 
     POSITIONAL = ("policy",)
@@ -48,21 +37,15 @@ class ServeOptions(PromptOptions):
     EXAMPLES = ("llmzoo serve tiny", "llmzoo serve runs/magrpo --port 8001")
 
     policy: str
-    host: str = "127.0.0.1"
-    port: int = 8000
-    token_env: str = "LLMZOO_TOKEN"
-    no_token: bool = False
     max_requests: int = 256
     max_choices: int = 128
     max_body_bytes: int = 2**20
     timeout_s: float = 600.0
-    json: bool = False
 
 
 def run(argv: Sequence[str]) -> None:
     options = ServeOptions(**parse_options("serve", argv, ServeOptions))
-    from llmzoo.envs.programs.http_server import HttpServer, listen
-    from llmzoo.serve import tokens
+    from llmzoo.envs.programs.http_server import HttpServer
 
     try:
         from llmzoo.serve.completions import CompletionService, EndpointLimits
@@ -75,28 +58,13 @@ def run(argv: Sequence[str]) -> None:
         max_body_bytes=options.max_body_bytes,
         timeout_s=options.timeout_s,
     )
-    with listen(options.host, options.port) as listening:
-        bound = replace(options, port=listening.getsockname()[1])
-        with port_and_token(bound) as (port, token):
-            tokens.check_access(options.host, token)
-            with redirect_stdout_to_stderr():
-                models = load_models(
-                    options.policy,
-                    options.chat(),
-                    device=options.device,
-                    trust_remote_code=options.trust_remote_code,
-                )
-            service = CompletionService(models, limits)
-            server = HttpServer(service.routes(), listening, token=token, grace_s=_GRACE_S)
-            shutdown_requested = install_shutdown_handler(server.hurry)
-            announce_endpoint(
-                options,
-                f"{', '.join(models)} at {server.address}/v1",
-                {"address": server.address, "models": [*models]},
-                port,
-                token,
-            )
-            wait_for_shutdown(shutdown_requested)
-            server.stop()
-            service.close()
+    with listen_with_token(options) as (listening, port, token):
+        with redirect_stdout_to_stderr():
+            models = load_models(options.policy, options.load_settings())
+        service = CompletionService(models, limits)
+        server = HttpServer(service.routes(), listening, token=token, grace_s=_GRACE_S)
+        names = f"{', '.join(models)} at {server.address}/v1"
+        fields = {"address": server.address, "models": [*models]}
+        run_until_shutdown(server, options, names, fields, port, token)
+        service.close()
     print("llmzoo: the server has ended", file=sys.stderr)

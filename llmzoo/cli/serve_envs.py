@@ -9,9 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from llmzoo.cli.options import CommandOptions, parse_names, parse_options
+from llmzoo.cli.options import parse_names, parse_options
 from llmzoo.cli.output import print_json, redirect_stdout_to_stderr
-from llmzoo.cli.server_lifecycle import install_shutdown_handler, port_and_token, wait_for_shutdown
+from llmzoo.cli.server_lifecycle import (
+    ListenOptions,
+    install_shutdown_handler,
+    port_and_token,
+    wait_for_shutdown,
+)
 from llmzoo.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -19,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServeEnvsOptions(CommandOptions):
+class ServeEnvsOptions(ListenOptions):
     """Host environments for other processes and machines, over gRPC.
 
     Clients use grpc://HOST:PORT/ID in place of an environment's id, as in llmzoo eval --env
@@ -35,11 +40,6 @@ class ServeEnvsOptions(CommandOptions):
             arguments accept booleans, bounded numbers and listed choices only, never names of
             files, tools or addresses.
         players: let clients ask the scripted experts, which give away solutions.
-        host: address to listen on. 0.0.0.0 is reachable from other machines and needs a token.
-        port: port to listen on; 0 picks a free one.
-        token_env: environment variable with the token that calls must carry. If it is not set, a
-            server on the loopback interface creates a token that clients of the same user find.
-        no_token: accept calls from everyone on this machine.
         tls_cert: PEM file with the server's certificate; clients then use grpcs://.
         tls_key: PEM file with the private key of the certificate.
         tls_client_ca: PEM file with the authority that signs client certificates; clients then
@@ -49,7 +49,6 @@ class ServeEnvsOptions(CommandOptions):
         idle_s: seconds after which an unused environment is closed.
         step_s: maximum seconds of a step; an environment that takes longer is closed.
         workers: threads for the steps of one call, in environments that run programs.
-        json: print one JSON object instead of text.
     """
 
     POSITIONAL = ("envs",)
@@ -59,10 +58,7 @@ class ServeEnvsOptions(CommandOptions):
     env_args: Mapping[str, Any] = field(default_factory=dict)
     allow: str | Sequence[str] | None = None
     players: bool = False
-    host: str = "127.0.0.1"
     port: int = 50051
-    token_env: str = "LLMZOO_TOKEN"
-    no_token: bool = False
     tls_cert: str | None = None
     tls_key: str | None = None
     tls_client_ca: str | None = None
@@ -71,7 +67,6 @@ class ServeEnvsOptions(CommandOptions):
     idle_s: float = 3600.0
     step_s: float = 60.0
     workers: int = 8
-    json: bool = False
 
 
 def run(argv: Sequence[str]) -> None:

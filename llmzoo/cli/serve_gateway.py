@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from llmzoo.cli.arguments import PromptOptions, SamplingOptions, check_agent_args
+from llmzoo.cli.arguments import ModelOptions, check_agent_args
 from llmzoo.cli.options import parse_names, parse_options
 from llmzoo.cli.output import redirect_stdout_to_stderr
-from llmzoo.cli.server_lifecycle import (
-    announce_endpoint,
-    install_shutdown_handler,
-    port_and_token,
-    wait_for_shutdown,
-)
+from llmzoo.cli.server_lifecycle import ListenOptions, listen_with_token, run_until_shutdown
 from llmzoo.errors import ConfigError
 from llmzoo.names import NAME_RULE, is_name
 
@@ -24,7 +19,7 @@ _GRACE_S = 5  # seconds that running calls have to end
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServeGatewayOptions(PromptOptions, SamplingOptions):
+class ServeGatewayOptions(ModelOptions, ListenOptions):
     """Answer programs that run elsewhere, over OpenAI's API, and record what the policies sample.
 
     A program calls POST /episodes/ID/v1/chat/completions with an agent as the model, and ends its
@@ -45,12 +40,6 @@ class ServeGatewayOptions(PromptOptions, SamplingOptions):
             say.
         idle_s: seconds without a call after which an episode is written without a reward.
         max_episodes: maximum number of open episodes.
-        host: address to listen on. 0.0.0.0 is reachable from other machines and needs a token.
-        port: port to listen on; 0 picks a free one.
-        token_env: environment variable with the token that calls must carry, as the API key. If it is
-            not set, a server on the loopback interface creates a token in a file of this user.
-        no_token: accept calls from everyone on this machine.
-        json: print one JSON object instead of text.
     """
 
     EXAMPLES = (
@@ -67,11 +56,6 @@ class ServeGatewayOptions(PromptOptions, SamplingOptions):
     success: float = 1.0
     idle_s: float = 3600.0
     max_episodes: int = 16_384
-    host: str = "127.0.0.1"
-    port: int = 8000
-    token_env: str = "LLMZOO_TOKEN"
-    no_token: bool = False
-    json: bool = False
 
 
 def run(argv: Sequence[str]) -> None:
@@ -81,56 +65,36 @@ def run(argv: Sequence[str]) -> None:
     if not options.idle_s > 0 or options.max_episodes < 1:
         raise ConfigError("idle_s is above 0, and max_episodes at least 1")
     from llmzoo.envs.programs.chat_server import ChatServer
-    from llmzoo.envs.programs.http_server import listen
     from llmzoo.evaluation.episode_folder import open_episode_folder
     from llmzoo.runs.run_folder import check_new_folder
-    from llmzoo.serve import tokens
     from llmzoo.serve.agent_router import load_models_for_agents
     from llmzoo.serve.gateway import PolicyGateway
 
     if not options.resume:
         check_new_folder(Path(options.out))
-    with listen(options.host, options.port) as listening:
-        bound = replace(options, port=listening.getsockname()[1])
-        with port_and_token(bound) as (port, token):
-            tokens.check_access(options.host, token)
-            with redirect_stdout_to_stderr():
-                agent_policies = load_models_for_agents(
-                    agents,
-                    options.policy,
-                    agent_args,
-                    seed=options.seed,
-                    sampling=options.sampling(),
-                    chat=options.chat(),
-                    device=options.device,
-                    trust_remote_code=options.trust_remote_code,
-                )
-            config = _record_config(options, agents)
-            with open_episode_folder(
-                Path(options.out), config, resume=options.resume, replay_interrupted=False
-            ) as kept:
-                episodes = PolicyGateway(
-                    agent_policies,
-                    kept,
-                    token=token,
-                    greedy=options.greedy,
-                    success=options.success,
-                    idle_s=options.idle_s,
-                    max_episodes=options.max_episodes,
-                )
-                server = ChatServer(episodes, listening, grace_s=_GRACE_S)
-                shutdown_requested = install_shutdown_handler(server.hurry)
-                announce_endpoint(
-                    options,
-                    f"{', '.join(agents)} at {server.address}/episodes/ID/v1",
-                    {"address": server.address, "agents": list(agents)},
-                    port,
-                    token,
-                    {"out": options.out},
-                )
-                wait_for_shutdown(shutdown_requested)
-                server.stop()
-                episodes.close()
+    with listen_with_token(options) as (listening, port, token):
+        with redirect_stdout_to_stderr():
+            agent_policies = load_models_for_agents(
+                agents, options.policy, agent_args, options.load_settings(), seed=options.seed
+            )
+        config = _record_config(options, agents)
+        with open_episode_folder(
+            Path(options.out), config, resume=options.resume, replay_interrupted=False
+        ) as kept:
+            episodes = PolicyGateway(
+                agent_policies,
+                kept,
+                token=token,
+                greedy=options.greedy,
+                success=options.success,
+                idle_s=options.idle_s,
+                max_episodes=options.max_episodes,
+            )
+            server = ChatServer(episodes, listening, grace_s=_GRACE_S)
+            names = f"{', '.join(agents)} at {server.address}/episodes/ID/v1"
+            fields = {"address": server.address, "agents": list(agents)}
+            run_until_shutdown(server, options, names, fields, port, token, {"out": options.out})
+            episodes.close()
     print("llmzoo: the gateway has ended", file=sys.stderr)
 
 

@@ -10,34 +10,39 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+from llmzoo.cli.options import CommandOptions
 from llmzoo.cli.output import print_json
 from llmzoo.endpoints import token_file
 from llmzoo.errors import ConfigError
+
+if TYPE_CHECKING:
+    from llmzoo.envs.programs.http_server import HttpServer
 
 # seconds from the first and from the second signal until the process must have ended
 SHUTDOWN_S, HURRIED_SHUTDOWN_S = 20.0, 2.0
 
 
-class ListenOptions(Protocol):
-    """The options that say where a command listens and who may call."""
+@dataclass(frozen=True, kw_only=True)
+class ListenOptions(CommandOptions):
+    """Where a command listens, and who may call.
 
-    @property
-    def host(self) -> str: ...
-    @property
-    def port(self) -> int: ...
-    @property
-    def token_env(self) -> str: ...
-    @property
-    def no_token(self) -> bool: ...
+    Args:
+        host: address to listen on. 0.0.0.0 is reachable from other machines and needs a token.
+        port: port to listen on; 0 picks a free one.
+        token_env: environment variable with the token that calls must carry, over HTTP as the API key. If
+            it is not set, a server on the loopback interface creates a token in a file of this user.
+        no_token: accept calls from everyone on this machine.
+        json: print one JSON object instead of text.
+    """
 
-
-class EndpointOptions(ListenOptions, Protocol):
-    """The same, and how the command prints."""
-
-    @property
-    def json(self) -> bool: ...
+    host: str = "127.0.0.1"
+    port: int = 8000
+    token_env: str = "LLMZOO_TOKEN"
+    no_token: bool = False
+    json: bool = False
 
 
 def install_shutdown_handler(hurry: Callable[[], object]) -> threading.Event:
@@ -96,21 +101,36 @@ def port_and_token(options: ListenOptions) -> Iterator[tuple[int, str | None]]:
             tokens.remove_token(options.host, port, token)
 
 
-def announce_endpoint(
-    options: EndpointOptions,
+@contextmanager
+def listen_with_token(options: ListenOptions) -> Iterator[tuple[socket.socket, int, str | None]]:
+    """A socket that listens for HTTP, its port, and the token of :func:`port_and_token`."""
+    from llmzoo.envs.programs.http_server import listen
+    from llmzoo.serve import tokens
+
+    with listen(options.host, options.port) as listening:
+        bound = replace(options, port=listening.getsockname()[1])
+        with port_and_token(bound) as (port, token):
+            tokens.check_access(options.host, token)
+            yield listening, port, token
+
+
+def run_until_shutdown(
+    server: HttpServer,
+    options: ListenOptions,
     what: str,
     fields: Mapping[str, Any],
     port: int,
     token: str | None,
     more: Mapping[str, Any] | None = None,
 ) -> None:
-    """Print what an HTTP endpoint serves, and where its token is.
+    """Print what an HTTP endpoint serves and where its token is, and wait until it must stop.
 
     ``what``: the text to print. ``fields`` and ``more``: the entries that --json prints before and after
     those of the token.
     """
     from llmzoo.serve import tokens
 
+    shutdown_requested = install_shutdown_handler(server.hurry)
     variable = options.token_env if options.token_env in os.environ else None
     file = None if token is None or variable else str(token_file(options.host, port))
     if options.json:
@@ -124,6 +144,8 @@ def announce_endpoint(
             "llmzoo: texts and the token travel in the clear; put a server with TLS in front",
             file=sys.stderr,
         )
+    wait_for_shutdown(shutdown_requested)
+    server.stop()
 
 
 def _free_port(host: str) -> int:

@@ -24,6 +24,7 @@ class IterationSeeds:
     noise: tuple[int, ...]  # of each model's sampling
     update: int  # of torch's generator, for the update
     seeds: tuple[int, ...]  # of the episodes
+    boards: bool = True  # whether episodes keep the boards of games, for a record
 
 
 def iteration_seeds(seed: int, step: int, *, models: int, envs: int) -> IterationSeeds:

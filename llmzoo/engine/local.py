@@ -18,13 +18,13 @@ from llmzoo.engine.curriculum import Curriculum
 from llmzoo.engine.opponents import Opponents
 from llmzoo.engine.setup import keep_freed_memory
 from llmzoo.errors import ConfigError
-from llmzoo.learners.base import Learner
+from llmzoo.learners.base import Learner, RunPolicies
 from llmzoo.models.decode import Sampler
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, wire
 from llmzoo.rollout.scheduler import RolloutKey, has_slow_steps, rollout_keys, run_rollouts
-from llmzoo.rollout.stepping import RolloutClock
+from llmzoo.rollout.stepping import RolloutClock, choose_boards
 
 
 class LocalEngine:
@@ -63,7 +63,13 @@ class LocalEngine:
         if not self.trained_agents:
             raise ConfigError("no agent is played by a policy that learns")
         self._scheduler_options = {"cohorts": cohorts, "workers": workers}
-        self.updater = learner.updater(self.policies, self.agent_policies, total_steps=total_steps)
+        self.updater = learner.updater(
+            RunPolicies(
+                policies=self.policies,
+                agent_policies=self.agent_policies,
+                total_steps=total_steps,
+            )
+        )
         self.samplers: list[
             Sampler
         ] = []  # of the policies that do not generate with their own model
@@ -88,7 +94,8 @@ class LocalEngine:
             component.start_iteration(step, seeds_for(step).update)
         before = sum(policy.tokens_sampled for policy in self.policies.values())
         started = time.monotonic()
-        batch = self.collect(env_fn, seeds_for(step).seeds)
+        seeds = seeds_for(step)
+        batch = self.collect(choose_boards(env_fn, seeds.boards), seeds.seeds)
         update_started = time.monotonic()
         metrics = self.update(batch, seed=step)
         for component in self._stateful:

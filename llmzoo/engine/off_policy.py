@@ -23,7 +23,7 @@ from llmzoo.learners.configs.surrogate import SurrogateConfig
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
-from llmzoo.rollout.stepping import RolloutClock
+from llmzoo.rollout.stepping import RolloutClock, choose_boards
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +144,7 @@ class OffPolicyEngine(LocalEngine):
     ) -> _PlayedBatch:
         self.reseed(self.rollout_policies, seeds.noise)
         clock, started, before = RolloutClock(), time.monotonic(), self.tokens_sampled()
+        env_fn = choose_boards(env_fn, seeds.boards)
         batch = self.play(env_fn, seeds.seeds, self.rollout_policies, clock, stop)
         tokens = self.tokens_sampled() - before
         return _PlayedBatch(batch, clock, tokens, time.monotonic() - started)

@@ -53,7 +53,8 @@ class Outcome(NamedTuple):
     * ``errors``: what was wrong with an action, for ``infos[agent]["error"]``.
     * ``success``: whether the task is solved now. None leaves ``env.success`` as it was.
     * ``keeps_turn``: the agent that has just acted acts again before the next one.
-    * ``left``: the agents that leave now. ``joined``: those of ``possible_agents`` that join now.
+    * ``agents``: those of ``possible_agents`` that are in the episode from now on: the others leave, new ones
+      join. None leaves them as they are.
     """
 
     team: float | Mapping[str, float] = 0.0
@@ -62,8 +63,7 @@ class Outcome(NamedTuple):
     errors: Mapping[str, str] = _EMPTY
     success: bool | None = None
     keeps_turn: bool = False
-    left: Collection[str] = ()
-    joined: Collection[str] = ()
+    agents: Collection[str] | None = None
 
 
 State = TypeVar("State")
@@ -122,7 +122,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         "attempts": {},
     }
     fallback: bool = False
-    agent_selection: str
+    keeps_boards = True  # whether records of rollouts have pictures; set by who plays
 
     def __init__(
         self,
@@ -148,6 +148,7 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         self.team = list(agents)
         self.starting_agents = list(agents)
         self.agents: list[str] = []
+        self.agent_selection: str
         self.simultaneous = simultaneous
         self.max_turns = max_turns
         self.team_weight = team_weight
@@ -178,17 +179,10 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
     def acting(self, state: State) -> tuple[str, ...]:
         """The agents that act next, without seeing each other's actions.
 
-        By default all live agents in a simultaneous task, and otherwise each in turn. A task that overrides
+        By default all agents in a simultaneous task, and otherwise each in turn. A task that overrides
         this method returns the empty tuple when it is over.
         """
-        return tuple(self.live_agents) if self.simultaneous else (self.next_agent,)
-
-    @property
-    def live_agents(self) -> list[str]:
-        """``agents`` without those that have left and are still to be stepped with None."""
-        if not self._leaving:
-            return self.agents
-        return [agent for agent in self.agents if agent not in self._leaving]
+        return tuple(self._live_agents()) if self.simultaneous else (self.next_agent,)
 
     def apply(self, state: State, actions: Mapping[str, str]) -> tuple[State, Outcome]:
         """The state after the actions of the :meth:`acting` agents, and their result. Leaves ``state`` as it is."""
@@ -354,11 +348,14 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
             self.success = outcome.success
         self._pay(outcome)
         self._accumulate_rewards()
-        if outcome.joined or outcome.left or self._leaving:
-            self._change_agents(outcome)
-        live = self.live_agents
+        joined: list[str] = []
+        if outcome.agents is not None or self._leaving:
+            joined = self._change_agents(outcome.agents)
+        live = self._live_agents()
         ended = outcome.done or not live
-        completes_round = self._overrides_acting or self._advance_turn(last, live, outcome)
+        completes_round = self._overrides_acting or self._advance_turn(
+            last, live, joined, keeps_turn=outcome.keeps_turn
+        )
         if ended:
             self.terminations = dict.fromkeys(self.agents, True)
         elif completes_round:
@@ -373,29 +370,41 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         if self._leaving:
             self._deads_step_first()
 
-    def _advance_turn(self, last: str, live: Sequence[str], outcome: Outcome) -> bool:
+    def _live_agents(self) -> list[str]:
+        """``agents`` without those that have left and are still to be stepped with None."""
+        if not self._leaving:
+            return self.agents
+        return [agent for agent in self.agents if agent not in self._leaving]
+
+    def _advance_turn(
+        self, last: str, live: Sequence[str], joined: Sequence[str], *, keeps_turn: bool
+    ) -> bool:
         """Set the agent whose turn is next, in the order of the agents. Returns whether a new round begins."""
-        if outcome.keeps_turn or not live:
+        if keeps_turn or not live:
             return False
         later = self.agents[self.agents.index(last) + 1 :]
-        if self._leaving or outcome.joined:
-            others = {*self._leaving, *outcome.joined}  # who joins acts from the next round on
+        if self._leaving or joined:
+            others = {*self._leaving, *joined}  # who joins acts from the next round on
             later = [agent for agent in later if agent not in others]
         self.next_agent = later[0] if later else live[0]
         return not later
 
-    def _change_agents(self, outcome: Outcome) -> None:
-        """Let agents leave and join."""
-        self._leaving = tuple(outcome.left)
+    def _change_agents(self, agents: Collection[str] | None) -> list[str]:
+        """Let agents leave and join, until those of the episode are ``agents``; returns who has joined."""
+        live = self._live_agents()
+        agents = live if agents is None else agents
+        self._leaving = tuple(agent for agent in live if agent not in agents)
+        joined = [agent for agent in agents if agent not in live]
         for agent in self._leaving:
             self.terminations[agent] = True
             self.infos[agent] = {**self.infos[agent], **self.final_info(agent)}
-        for agent in outcome.joined:
+        for agent in joined:
             self.rewards[agent] = self._cumulative_rewards[agent] = 0.0
             self.terminations[agent] = self.truncations[agent] = False
             self.infos[agent] = self._first_info()
-        present = {*self.agents, *outcome.joined}
+        present = {*self.agents, *joined}
         self.agents = [agent for agent in self.possible_agents if agent in present]
+        return joined
 
     def _first_info(self) -> dict[str, Any]:
         return {**self._shared_info, "reward_components": {}, "error": None}

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 from llmzoo import policies
 from llmzoo.errors import ConfigError
 from llmzoo.names import value_for_agent
 from llmzoo.policies import SCRIPTED, run_models
 from llmzoo.policies.base import Policy
+from llmzoo.policies.settings import DEFAULT_LOAD_SETTINGS, LoadSettings
 from llmzoo.runs import run_folder
 from llmzoo.runs.named_policies import load_policy_for_agents, refuse_stages
 from llmzoo.runs.policy_plans import policy_kind
@@ -107,23 +107,17 @@ def _evenly_spaced(paths: Sequence[Path], at_most: int) -> list[Path]:
 def make_entrants(
     names: Sequence[str],
     agents: Sequence[str],
+    settings: LoadSettings = DEFAULT_LOAD_SETTINGS,
     *,
     seed: int = 0,
-    sampling: Mapping[str, Any] | None = None,
-    chat: Mapping[str, Any] | None = None,
-    device: str | None = None,
-    trust_remote_code: bool = False,
 ) -> list[Entrant]:
     """The players called ``names``, each able to play any of ``agents``; nothing is loaded yet.
 
-    The settings are those of :func:`llmzoo.runs.named_policies.load_policy_for_agents`. Each applies to
-    the players whose kind accepts it. Raises :class:`ConfigError` for a name that is not a policy, a run that did not
-    train all agents, and settings that no player accepts.
+    Each of the settings applies to the players whose kind accepts it. Raises :class:`ConfigError` for a name that
+    is not a policy, a run that did not train all agents, and settings that no player accepts.
     """
     names = [_newest(name) for name in names]
-    given: dict[str, Any] = {"sampling": sampling, "chat": chat, "device": device}
-    given |= {"trust_remote_code": trust_remote_code}
-    given = {name: value for name, value in given.items() if value}
+    given = {name: value for name, value in asdict(settings).items() if value}
     used = {option for name in names for option in _OPTIONS_BY_KIND[policy_kind(name)]}
     for option in given:
         if option not in used:
@@ -132,7 +126,7 @@ def make_entrants(
             )
     runs = {name: run for name in names if (run := run_models.find_run(name)) is not None}
     for name in names:
-        _check_entrant(name, runs.get(name), agents, trust_remote_code)
+        _check_entrant(name, runs.get(name), agents, settings.trust_remote_code)
     folders = list(dict.fromkeys(runs.values()))
     run_names = (
         dict(zip(folders, run_models.shortest_unique_names(folders), strict=True))
@@ -146,7 +140,7 @@ def make_entrants(
             for option in _OPTIONS_BY_KIND[policy_kind(name)]
             if option in given
         }
-        load = partial(load_policy_for_agents, name, agents, seed=seed, **options)
+        load = partial(load_policy_for_agents, name, agents, LoadSettings(**options), seed=seed)
         run = runs.get(name)
         step = None if run is None else run_models.snapshot_step(Path(name))
         found.append(

@@ -42,6 +42,7 @@ from llmzoo.evaluation.ratings import require_openskill
 from llmzoo.evaluation.standings import League
 from llmzoo.policies import run_models
 from llmzoo.policies.base import Policy, policies_by_agent
+from llmzoo.policies.settings import LoadSettings
 from llmzoo.records import Episode
 from llmzoo.runs import run_folder
 
@@ -69,8 +70,8 @@ def league(
     :func:`llmzoo.evaluation.entrants.expand_names` reads them, or a mapping from names to policies as in
     :func:`llmzoo.evaluate`. ``out``: the folder of the league; the same call resumes it. Deal i is task i of
     the split, with seed ``seed + i``, so both orders and all pairs get the same deals. ``snapshots``: the
-    maximum number of checkpoints and copies of one run. ``settings``: sampling, chat, device and
-    trust_remote_code of :func:`llmzoo.runs.named_policies.load_policy_for_agents`. ``on_game_end`` is called after
+    maximum number of checkpoints and copies of one run. ``settings``: the fields of
+    :class:`llmzoo.policies.settings.LoadSettings`. ``on_game_end`` is called after
     each game.
 
     At most two players are in memory at a time. Raises :class:`ConfigError` for an environment without exactly
@@ -95,7 +96,9 @@ def league(
                 f"players must be a list of names or a mapping of at least two: {wrong}"
             )
     else:
-        entrants = make_entrants(expand_names(players, snapshots), agents, seed=seed, **settings)
+        entrants = make_entrants(
+            expand_names(players, snapshots), agents, LoadSettings(**settings), seed=seed
+        )
     out = Path(out)
     if run_models.is_run(out):
         raise ConfigError(f"{out} is a run folder: choose another one, such as {out}/league")

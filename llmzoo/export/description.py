@@ -15,6 +15,7 @@ from llmzoo.models.model_catalog import MODEL_CATALOG, TINY
 from llmzoo.names import value_for_agent
 from llmzoo.policies import run_models
 from llmzoo.runs import run_folder
+from llmzoo.runs.policy_plans import SHARED
 
 _USER = re.compile(r"://[^/?#\s]*@")  # user and password in an address
 _SECRET = re.compile(r"api_?key|secret|password|(^|_)token$", re.IGNORECASE)
@@ -78,8 +79,11 @@ def describe_run(
 
 
 def _starting_model(config: Mapping[str, Any], policy: str) -> str:
-    """The model that a policy started from. A shared policy starts from the run's model."""
-    own = value_for_agent(config.get("agent_args", {}), policy, {})
+    """The model that a policy started from. Only an agent's own policy has the agent's name."""
+    arrangement = config["policies"]
+    shared = [SHARED] if isinstance(arrangement, str) else arrangement.values()
+    agent_args = config.get("agent_args", {})
+    own = {} if policy in shared else value_for_agent(agent_args, policy, {})
     named = config.get("model_args", {}).get(policy, {})
     return str(own.get("policy") or named.get("model") or config["model"])
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from llmzoo.learners import ENV_DEFAULTS
-from llmzoo.learners.base import Learner
+from llmzoo.learners.base import Learner, RunPolicies
 from llmzoo.learners.configs.critics import (
     ActorCriticConfig,
     IACConfig,
@@ -24,8 +24,6 @@ from llmzoo.learners.configs.critics import (
     MAPPOConfig,
 )
 from llmzoo.learners.updates.actor_critic import ActorCriticUpdater
-from llmzoo.policies.base import Policy
-from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.rollout.plans import WholeEpisodes
 
 
@@ -44,16 +42,8 @@ class ActorCritic(Learner):
     def plan(self) -> WholeEpisodes:
         return WholeEpisodes(with_state=self.central)
 
-    def updater(
-        self,
-        policies: Mapping[str, TransformersPolicy],
-        agent_policies: Mapping[str, Policy],
-        *,
-        total_steps: int,
-    ) -> ActorCriticUpdater:
-        return ActorCriticUpdater(
-            self.config, policies, agent_policies, total_steps=total_steps, central=self.central
-        )
+    def updater(self, run: RunPolicies) -> ActorCriticUpdater:
+        return ActorCriticUpdater(self.config, run, central=self.central)
 
 
 class IPPO(ActorCritic):

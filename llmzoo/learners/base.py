@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -17,6 +18,19 @@ from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.rollout.plans import RolloutPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPolicies:
+    """What an updater is made for.
+
+    ``policies``: the learning policies, by name. ``agent_policies``: the policy that plays each agent.
+    ``total_steps``: iterations of the whole run.
+    """
+
+    policies: Mapping[str, TransformersPolicy]
+    agent_policies: Mapping[str, Policy]
+    total_steps: int
 
 
 class Updater(Protocol):
@@ -95,15 +109,6 @@ class Learner:
         """Whether to play more episodes for a batch that has already been extended ``rounds`` times."""
         return False
 
-    def updater(
-        self,
-        policies: Mapping[str, TransformersPolicy],
-        agent_policies: Mapping[str, Policy],
-        *,
-        total_steps: int,
-    ) -> Updater:
-        """The updater for a run of ``total_steps`` iterations.
-
-        ``policies``: the learning policies, by name. ``agent_policies``: the policy that plays each agent.
-        """
+    def updater(self, run: RunPolicies) -> Updater:
+        """The updater for a run."""
         raise NotImplementedError

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
-from llmzoo.learners.base import Learner
+from llmzoo.learners.base import Learner, RunPolicies
 from llmzoo.learners.configs.preferences import DPOConfig, MADPOConfig
 from llmzoo.learners.groups import joint_plan
 from llmzoo.learners.updates.dpo import DPOUpdater, MADPOUpdater
-from llmzoo.policies.base import Policy
-from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.rollout.plans import JointTree, NoRollouts
 
 
@@ -51,14 +48,8 @@ class DPO(Learner):
     def plan(self) -> JointTree | NoRollouts:
         return joint_plan(self.config) if self.config.preferences is None else NoRollouts()
 
-    def updater(
-        self,
-        policies: Mapping[str, TransformersPolicy],
-        agent_policies: Mapping[str, Policy],
-        *,
-        total_steps: int,
-    ) -> DPOUpdater:
-        return DPOUpdater(self.config, policies, agent_policies, total_steps=total_steps)
+    def updater(self, run: RunPolicies) -> DPOUpdater:
+        return DPOUpdater(self.config, run)
 
 
 class MADPO(Learner):
@@ -85,11 +76,5 @@ class MADPO(Learner):
     def plan(self) -> JointTree:
         return joint_plan(self.config)
 
-    def updater(
-        self,
-        policies: Mapping[str, TransformersPolicy],
-        agent_policies: Mapping[str, Policy],
-        *,
-        total_steps: int,
-    ) -> MADPOUpdater:
-        return MADPOUpdater(self.config, policies, agent_policies, total_steps=total_steps)
+    def updater(self, run: RunPolicies) -> MADPOUpdater:
+        return MADPOUpdater(self.config, run)

@@ -7,7 +7,7 @@ A learner defines the advantage of each completion of a group (:meth:`GroupLearn
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -19,7 +19,7 @@ from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
 from llmzoo.learners import returns
 from llmzoo.learners.advantages import normalize_by_std, whiten
-from llmzoo.learners.base import Learner
+from llmzoo.learners.base import Learner, RunPolicies
 from llmzoo.learners.configs.groups import GroupConfig, JointConfig
 from llmzoo.learners.rae import RoleMeans
 from llmzoo.learners.updates.batch_training import MicrobatchLoss, train_on_batch
@@ -31,7 +31,6 @@ from llmzoo.learners.updates.policy_gradient import (
     surrogate_loss,
 )
 from llmzoo.learners.updates.replay import ReplayBuffer
-from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Group
 from llmzoo.rollout.plans import JointTree
@@ -81,15 +80,19 @@ class GroupLearner(Learner):
             return False
         return 2 * sum(group.has_return_variance for group in batch.groups) < len(batch.groups)
 
-    def compute_advantages(self, groups: Sequence[Group]) -> list[ScoredGroup]:
+    def compute_advantages(
+        self, groups: Sequence[Group], roles: RoleMeans | None = None
+    ) -> list[ScoredGroup]:
         """The groups with their advantages. Completions that no model sampled are dropped and do not affect
-        the baseline."""
+        the baseline.
+
+        ``roles``: the running means that the option ``role_baseline`` compares returns with, in place of
+        :meth:`credit`.
+        """
+        if roles is not None and self.config.role_baseline is not None:
+            return roles.compute_advantages(groups, self.config.role_baseline)
         scored = [ScoredGroup(group, self._normalize(group)) for group in keep_sampled(groups)]
         return self._whiten(scored) if self.config.whiten and scored else scored
-
-    def weight_groups(self, scored: list[ScoredGroup]) -> list[ScoredGroup]:
-        """Scale each group's advantages by the group's weight; by default all weights are 1."""
-        return scored
 
     def _normalize(self, group: Group) -> Tensor:
         """The credit, divided by the standard deviation of the group's returns if ``normalize`` is set.
@@ -131,33 +134,20 @@ class GroupLearner(Learner):
             policy, microbatch, self.config, rows=rows, tokens=tokens, reference=reference
         )
 
-    def updater(
-        self,
-        policies: Mapping[str, TransformersPolicy],
-        agent_policies: Mapping[str, Policy],
-        *,
-        total_steps: int,
-    ) -> GroupUpdater:
-        return GroupUpdater(self, policies, agent_policies, total_steps=total_steps)
+    def updater(self, run: RunPolicies) -> GroupUpdater:
+        return GroupUpdater(self, run)
 
 
 class GroupUpdater(PolicyGradientUpdater):
     """Also holds state that persists across batches: the means of ``role_baseline``, and replayed groups."""
 
-    def __init__(
-        self,
-        learner: GroupLearner,
-        policies: Mapping[str, TransformersPolicy],
-        agent_policies: Mapping[str, Policy],
-        *,
-        total_steps: int,
-    ):
-        agents = {n: [a for a, s in agent_policies.items() if s is p] for n, p in policies.items()}
-        self.learners = {name: learner.for_agents(agents[name]) for name in policies}
+    def __init__(self, learner: GroupLearner, run: RunPolicies):
+        self.learners = {
+            name: learner.for_agents([a for a, p in run.agent_policies.items() if p is policy])
+            for name, policy in run.policies.items()
+        }
         configs = {name: learner.config for name, learner in self.learners.items()}
-        super().__init__(
-            learner.config, policies, agent_policies, total_steps=total_steps, configs=configs
-        )
+        super().__init__(learner.config, run, configs=configs)
         self.roles = RoleMeans()
         self.replays = {name: ReplayBuffer(config.replay) for name, config in configs.items()}
 
@@ -220,12 +210,7 @@ class GroupUpdater(PolicyGradientUpdater):
             learner, groups, lambda group: group.agent
         ):
             shaped = returns.transform_returns(learner_groups, agent_learner.config.rewards)
-            decay = agent_learner.config.role_baseline
-            scored += (
-                agent_learner.compute_advantages(shaped)
-                if decay is None
-                else agent_learner.weight_groups(self.roles.compute_advantages(shaped, decay))
-            )
+            scored += agent_learner.compute_advantages(shaped, self.roles)
         places = {group.key: place for place, group in enumerate(groups)}
         return sorted(scored, key=lambda c: places[c.group.key])
 
@@ -284,10 +269,10 @@ class JointLearner(GroupLearner):
     Config: ClassVar[type[GroupConfig]] = JointConfig
     config: JointConfig
 
-    def compute_advantages(self, groups: Sequence[Group]) -> list[ScoredGroup]:
-        return self.weight_groups(super().compute_advantages(groups))
-
-    def weight_groups(self, scored: list[ScoredGroup]) -> list[ScoredGroup]:
+    def compute_advantages(
+        self, groups: Sequence[Group], roles: RoleMeans | None = None
+    ) -> list[ScoredGroup]:
+        scored = super().compute_advantages(groups, roles)
         if not self.config.weigh_by_reach:
             return scored
         return [ScoredGroup(c.group, c.advantages * c.group.reach) for c in scored]

@@ -13,13 +13,12 @@ from pettingzoo import AECEnv
 from torch import Tensor
 
 from llmzoo.learners.advantages import mean_baseline
+from llmzoo.learners.base import RunPolicies
 from llmzoo.learners.configs.groups import GroupConfig, OPDConfig
 from llmzoo.learners.groups import JointLearner
 from llmzoo.learners.updates.distillation import DistillationUpdater
 from llmzoo.learners.updates.teachers import assign_teachers
 from llmzoo.names import check_names
-from llmzoo.policies.base import Policy
-from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Group
 
 
@@ -59,11 +58,5 @@ class OPD(JointLearner):
         """The advantage of each completion from its return alone, before ``reward_weight``."""
         return mean_baseline(torch.tensor(group.returns))
 
-    def updater(
-        self,
-        policies: Mapping[str, TransformersPolicy],
-        agent_policies: Mapping[str, Policy],
-        *,
-        total_steps: int,
-    ) -> DistillationUpdater:
-        return DistillationUpdater(self, policies, agent_policies, total_steps=total_steps)
+    def updater(self, run: RunPolicies) -> DistillationUpdater:
+        return DistillationUpdater(self, run)

@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from llmzoo.learners.base import Learner
+from llmzoo.learners.base import Learner, RunPolicies
 from llmzoo.learners.configs.rows import SFTConfig
 from llmzoo.learners.updates.sft import Demonstrations, SFTUpdater, demonstration_policies
 from llmzoo.policies.base import Policy
-from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.rollout.plans import WholeEpisodes
 
 
@@ -62,19 +61,11 @@ class SFT(Learner):
     def plan(self) -> Demonstrations | ScriptedEpisodes:
         return self.demonstrations or ScriptedEpisodes(config=self.config)
 
-    def updater(
-        self,
-        policies: Mapping[str, TransformersPolicy],
-        agent_policies: Mapping[str, Policy],
-        *,
-        total_steps: int,
-    ) -> SFTUpdater:
+    def updater(self, run: RunPolicies) -> SFTUpdater:
         if self.demonstrations is not None:
-            self.demonstrations.check(list(agent_policies))
+            self.demonstrations.check(list(run.agent_policies))
             self.demonstrations.load_state_dict({"taken": 0, "seed": None})
-        return SFTUpdater(
-            self.config, policies, agent_policies, self.demonstrations, total_steps=total_steps
-        )
+        return SFTUpdater(self.config, run, self.demonstrations)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

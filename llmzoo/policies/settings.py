@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from llmzoo.errors import ConfigError
 from llmzoo.models.sampling_settings import Sampling
 
-__all__ = ["Chat", "Sampling", "SamplingPolicy"]
+__all__ = ["DEFAULT_LOAD_SETTINGS", "Chat", "LoadSettings", "Sampling", "SamplingPolicy"]
 
 SamplingPolicyT = TypeVar("SamplingPolicyT", bound="SamplingPolicy")
 
@@ -37,6 +37,25 @@ class Chat:
     def __post_init__(self) -> None:
         if self.thought_end == "":
             raise ConfigError("thought_end is a text that ends a thought, or 'none'; it is empty")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadSettings:
+    """How policies are loaded by name.
+
+    ``sampling`` and ``chat``: fields of :class:`Sampling` and :class:`Chat` that override the defaults, or the
+    settings of a run and of its agents. ``device``: where models run
+    (:func:`llmzoo.models.devices.resolve_device`). ``trust_remote_code``: run Python code that comes with a
+    model; a run's own setting is ignored.
+    """
+
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    chat: Mapping[str, Any] = field(default_factory=dict)
+    device: str | None = None
+    trust_remote_code: bool = False
+
+
+DEFAULT_LOAD_SETTINGS = LoadSettings()
 
 
 class SamplingPolicy:

@@ -92,11 +92,27 @@ def latest_infos(env: AECEnv) -> Infos:
 
 def read_infos(env: AECEnv, agents: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The agents' infos, as a record keeps them: with the board of a game that has one, as ``board``
-    (:meth:`llmzoo.envs.drawing.Board.to_dict`). Agents do not read it."""
+    (:meth:`llmzoo.envs.drawing.Board.to_dict`), unless :func:`choose_boards` left it out. Agents do not
+    read it."""
     game, latest = env.unwrapped, latest_infos(env)
-    board = game.picture() if isinstance(game, TextEnv) else None
+    board = game.picture() if isinstance(game, TextEnv) and game.keeps_boards else None
     drawn = {} if board is None else {"board": board.to_dict()}
     return {agent: {**latest.get(agent, {}), **drawn} for agent in agents}
+
+
+def choose_boards(env_fn: Callable[[], AECEnv], keep: bool) -> Callable[[], AECEnv]:
+    """``env_fn``, for rollouts whose records keep the boards of games, or leave them out.
+
+    Drawing a board takes as long as a step, and most iterations of a run are not recorded.
+    """
+
+    def make_env() -> AECEnv:
+        env = env_fn()
+        if isinstance(env.unwrapped, TextEnv):
+            env.unwrapped.keeps_boards = keep
+        return env
+
+    return make_env
 
 
 def step_each(env: AECEnv, texts: Sequence[str]) -> list[dict[str, float]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from llmzoo.endpoints import ENDPOINT_PREFIX
@@ -11,7 +12,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.names import check_agent_keys, value_for_agent
 from llmzoo.policies import SCRIPTED
 from llmzoo.policies.base import Policy
-from llmzoo.policies.settings import Sampling, SamplingPolicy
+from llmzoo.policies.settings import DEFAULT_LOAD_SETTINGS, LoadSettings, Sampling, SamplingPolicy
 from llmzoo.runs.named_policies import load_policy_for_agents
 from llmzoo.runs.policy_plans import AgentConfig
 
@@ -43,18 +44,14 @@ def load_agent_policies(
     agents: Sequence[str],
     default: str,
     agent_args: Mapping[str, Mapping[str, Any]],
+    settings: LoadSettings = DEFAULT_LOAD_SETTINGS,
     *,
     seed: int = 0,
-    sampling: Mapping[str, Any] | None = None,
-    chat: Mapping[str, Any] | None = None,
-    device: str | None = None,
-    trust_remote_code: bool = False,
 ) -> dict[str, Policy]:
     """The policy of every agent (:func:`policy_names`).
 
     ``agent_args`` maps agents to fields of :class:`llmzoo.runs.policy_plans.AgentConfig`. Agents with the
-    same policy name and prompt settings share a model. The other arguments are those of
-    :func:`llmzoo.runs.named_policies.load_policy_for_agents`.
+    same policy name and prompt settings share a model. ``settings`` apply to all agents.
     """
     names = policy_names(agents, default, agent_args)
     mixed = len(set(names.values())) > 1
@@ -63,22 +60,16 @@ def load_agent_policies(
         own = {
             n: v for n, v in value_for_agent(agent_args, agent, {}).items() if n in _PROMPT_OPTIONS
         }
-        common = {} if mixed and name in SCRIPTED else chat or {}
+        common = {} if mixed and name in SCRIPTED else settings.chat
         groups.setdefault(json.dumps([name, {**common, **own}]), []).append(agent)
     loaded: dict[str, Policy] = {}
     for key, members in groups.items():
         name, prompts = json.loads(key)
         # settings for all agents apply to those with a model
         runs_here = not (name in SCRIPTED or name.startswith(ENDPOINT_PREFIX))
-        loaded |= load_policy_for_agents(
-            name,
-            members,
-            seed=seed,
-            sampling=sampling,
-            chat=prompts,
-            device=device if runs_here or not mixed else None,
-            trust_remote_code=trust_remote_code,
-        )
+        device = settings.device if runs_here or not mixed else None
+        own_settings = replace(settings, chat=prompts, device=device)
+        loaded |= load_policy_for_agents(name, members, own_settings, seed=seed)
     return {
         agent: _with_agent_sampling(loaded[agent], agent, value_for_agent(agent_args, agent, {}))
         for agent in agents

@@ -17,7 +17,7 @@ from llmzoo.names import matches_an_agent
 from llmzoo.policies import check_model, load, load_model, run_models
 from llmzoo.policies.agent_settings import AgentSettings
 from llmzoo.policies.base import Policy, PolicyRequest, ScriptedPolicy
-from llmzoo.policies.settings import Chat, Sampling
+from llmzoo.policies.settings import DEFAULT_LOAD_SETTINGS, Chat, LoadSettings, Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.vllm.config import TransformersArgs, is_server, sampler_config
 from llmzoo.policies.vllm.sampler import attach_samplers
@@ -76,23 +76,17 @@ def load_policies(
 def load_run_policies(
     run: str | Path,
     agents: Sequence[str],
+    load_settings: LoadSettings = DEFAULT_LOAD_SETTINGS,
     *,
     snapshot: Path | None = None,
     seed: int = 0,
-    sampling: Mapping[str, Any] | None = None,
-    chat: Mapping[str, Any] | None = None,
-    device: str | None = None,
-    trust_remote_code: bool = False,
 ) -> dict[str, Policy]:
     """The policies of a run's agents; those that learned come from its newest checkpoint.
 
     ``snapshot``: load this checkpoint or opponent snapshot of the run instead of the newest checkpoint.
-    ``sampling`` and ``chat``: fields of ``Sampling`` and ``Chat`` that override the run's settings and those of
-    single agents. ``device``: where the models run. ``trust_remote_code``: run Python code that
-    comes with a model; the run's own setting is ignored. Raises :class:`ConfigError` for an agent
-    without a policy in the run.
+    Raises :class:`ConfigError` for an agent without a policy in the run.
     """
-    sampling_overrides, chat_overrides = dict(sampling or {}), dict(chat or {})
+    sampling_overrides, chat_overrides = load_settings.sampling, load_settings.chat
     sampling_fields = ("temperature", "top_p", "top_k")
     config = run_folder.require_config(run, "policies", "model", "others", *sampling_fields)
     arrangement = config["policies"]
@@ -129,8 +123,8 @@ def load_run_policies(
         agent_args=agent_args,
         model_args=config.get("model_args", {}),
         precision=config.get("precision", "float32"),
-        device=device,
-        trust_remote_code=trust_remote_code,
+        device=load_settings.device,
+        trust_remote_code=load_settings.trust_remote_code,
     )
     plans = _use_checkpoint(plan_policies(agents, settings), run, checkpoint)
     return _load_plans(plans, settings, seed=seed)

@@ -8,7 +8,7 @@ from typing import Any
 from llmzoo.errors import ConfigError
 from llmzoo.policies import SCRIPTED
 from llmzoo.policies.base import Policy, PolicyRequest, RoutedPolicy
-from llmzoo.policies.settings import Sampling, SamplingPolicy
+from llmzoo.policies.settings import DEFAULT_LOAD_SETTINGS, LoadSettings, Sampling, SamplingPolicy
 from llmzoo.runs.evaluation_policies import load_agent_policies, policy_names
 
 _MAX_CACHED_SETTINGS = 64  # settings whose policies are kept
@@ -45,7 +45,9 @@ def load_models_for_agents(
     agents: Sequence[str],
     policy: str,
     agent_args: Mapping[str, Mapping[str, Any]],
-    **settings: Any,
+    settings: LoadSettings = DEFAULT_LOAD_SETTINGS,
+    *,
+    seed: int = 0,
 ) -> dict[str, Policy]:
     """The policy of every agent, as :func:`llmzoo.runs.evaluation_policies.load_agent_policies` loads them.
 
@@ -57,4 +59,4 @@ def load_models_for_agents(
                 f"{name!r} cannot answer for {agent!r}: it looks at the environment (or is a "
                 "person), and a program elsewhere has none. Name a model"
             )
-    return load_agent_policies(agents, policy, agent_args, **settings)
+    return load_agent_policies(agents, policy, agent_args, settings, seed=seed)

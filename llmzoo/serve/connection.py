@@ -22,10 +22,10 @@ import grpc
 from llmzoo.errors import LlmzooError
 from llmzoo.rollout.stepping import RemoteHost, StepRequest, step_each
 from llmzoo.serve import validation
+from llmzoo.serve.calls import EnvironmentsStub
 from llmzoo.serve.channel import Address, RemoteError, call_server, connect, error_from_rpc
 from llmzoo.serve.descriptions import Description, read_description
 from llmzoo.serve.generated import environments_pb2 as pb
-from llmzoo.serve.generated import environments_pb2_grpc as pb_grpc
 from llmzoo.serve.hosting import GREATEST_MESSAGE_BYTES, TIME_LIMIT_BOUNDS_S
 
 Result = pb.Outcome | LlmzooError  # of an item; an error: the whole call failed
@@ -63,7 +63,7 @@ class Connection(RemoteHost):
         self.calls = 0  # of StepBatch
         self._process = os.getpid()
         self._channel = channel
-        self._stub = pb_grpc.EnvironmentsStub(channel)
+        self._stub = EnvironmentsStub(channel)
         self._pending = PendingBatch()
         self._lock = threading.Lock()
         self._open: set[bytes] = set()  # sessions

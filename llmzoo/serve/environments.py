@@ -10,10 +10,9 @@ from typing import Any
 import grpc
 
 from llmzoo.errors import ConfigError
-from llmzoo.serve import protobuf_values
+from llmzoo.serve import calls, protobuf_values
 from llmzoo.serve.catalogue import Catalogue
 from llmzoo.serve.generated import environments_pb2 as pb
-from llmzoo.serve.generated import environments_pb2_grpc as pb_grpc
 from llmzoo.serve.hosting import MAX_MESSAGE_BYTES, TIME_LIMIT_BOUNDS_S
 from llmzoo.serve.operations import Operations, failure_outcome, outcome_from_error
 from llmzoo.serve.sessions import EnvSessions
@@ -64,7 +63,7 @@ class EnvironmentsConfig:
                 raise ConfigError(f"{name} is {least:g} to {most:g} seconds, got {seconds}")
 
 
-class EnvironmentsService(pb_grpc.EnvironmentsServicer):
+class EnvironmentsService:
     """The environments of a server; a :class:`llmzoo.serve.hosting.Service`."""
 
     name = "llmzoo.v1.Environments"
@@ -80,7 +79,7 @@ class EnvironmentsService(pb_grpc.EnvironmentsServicer):
         self._room = int(0.95 * config.message_bytes)  # bytes of a reply; headers take some
 
     def register(self, server: grpc.aio.Server) -> None:
-        pb_grpc.add_EnvironmentsServicer_to_server(self, server)
+        calls.add_to_server(self, server)
 
     def close(self) -> None:
         self.sessions.close()

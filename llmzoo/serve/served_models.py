@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from llmzoo import files, registry
 from llmzoo.endpoints import ENDPOINT_PREFIX
@@ -13,7 +12,7 @@ from llmzoo.models.model_catalog import MODEL_CATALOG, TINY
 from llmzoo.names import NAME_RULE, is_name
 from llmzoo.policies import SCRIPTED, run_models
 from llmzoo.policies.histories import Histories
-from llmzoo.policies.settings import Sampling
+from llmzoo.policies.settings import DEFAULT_LOAD_SETTINGS, LoadSettings, Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.runs import run_folder
 from llmzoo.runs.named_policies import load_policy_for_agents
@@ -73,17 +72,12 @@ class ServedModel:
 
 
 def load_models(
-    name: str,
-    chat: Mapping[str, Any] | None = None,
-    *,
-    device: str | None = None,
-    trust_remote_code: bool = False,
+    name: str, settings: LoadSettings = DEFAULT_LOAD_SETTINGS
 ) -> dict[str, ServedModel]:
     """The models of ``name``: one for each agent of a run or of its checkpoint, otherwise a single one.
 
     A single model has its own name, and that in a folder the folder's. A run's models have the run's
-    sampling and prompt settings. ``chat``: fields of ``Chat``, which override the run's. ``device``: where the
-    models run. ``trust_remote_code``: run code that comes with a model. Raises :class:`ConfigError` for what
+    sampling and prompt settings, where ``settings`` do not override them. Raises :class:`ConfigError` for what
     is no model.
     """
     if name in SCRIPTED:
@@ -95,9 +89,7 @@ def load_models(
         raise ConfigError(f"{name} is behind an endpoint already: call that one")
     run = run_models.find_run(name)
     agents = [_model_name(name)] if run is None else list_run_agents(run)
-    policies = load_policy_for_agents(
-        name, agents, chat=chat, device=device, trust_remote_code=trust_remote_code
-    )
+    policies = load_policy_for_agents(name, agents, settings)
     models = {
         agent: ServedModel(agent, policy)
         for agent, policy in policies.items()

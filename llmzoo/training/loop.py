@@ -15,15 +15,14 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pettingzoo import AECEnv
 
 from llmzoo.distributed import ranks
-from llmzoo.engine.base import Iteration, distinct_models, iteration_seeds
+from llmzoo.engine.base import Iteration, IterationSeeds, distinct_models, iteration_seeds
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
@@ -34,6 +33,7 @@ from llmzoo.training.collapse import ReturnHistory
 from llmzoo.training.faults import NoSignalMonitor, check_batch
 from llmzoo.training.interrupt import graceful_shutdown
 from llmzoo.training.log import RunLog, summarize_evaluation
+from llmzoo.training.recording import is_due
 from llmzoo.training.setup import Setup, prepare_run
 from llmzoo.training.sharpening import findings
 
@@ -214,7 +214,15 @@ def _iterate(setup: Setup, step: int) -> Iteration:
     """Play a batch and train on it. All randomness derives from the run's seed and ``step``."""
     config, engine = setup.config, setup.engine
     models = len(distinct_models(engine.agent_policies))
-    seeds_for = partial(iteration_seeds, config.seed, models=models, envs=config.episodes_per_step)
+    # a limit may end the run after any iteration, and the last one is recorded
+    may_end = config.token_budget is not None or config.patience > 0
+
+    def seeds_for(number: int) -> IterationSeeds:
+        seeds = iteration_seeds(config.seed, number, models=models, envs=config.episodes_per_step)
+        last = may_end or number + 1 >= config.steps
+        boards = config.record_every > 0 and is_due(number + 1, config.record_every, last=last)
+        return replace(seeds, boards=boards)
+
     iteration = engine.iterate(setup.make_env, seeds_for, step, last=step + 1 >= config.steps)
     check_batch(iteration.batch, engine.policies, engine.agent_policies, step=step + 1)
     return iteration

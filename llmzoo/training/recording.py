@@ -72,9 +72,12 @@ class Recorder(AbstractContextManager["Recorder"]):
             os.fsync(self._file.fileno())
 
     def _is_due(self, step: int, newest: int, last: bool) -> bool:
-        if step > newest:
-            return False
-        return last or step == 1 or (self._every > 0 and step % self._every == 0)
+        return step <= newest and is_due(step, self._every, last=last)
+
+
+def is_due(step: int, every: int, *, last: bool) -> bool:
+    """Whether iteration ``step``, counted from 1, is recorded; ``last``: no iteration follows."""
+    return last or step == 1 or (every > 0 and step % every == 0)
 
 
 def rollout_rows(

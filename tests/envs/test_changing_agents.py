@@ -41,9 +41,7 @@ class Auction(TextEnv):
         (*_, winner) = rest = [a for a in self.agents if a != lowest]
         won = len(rest) == 1 and not joined
         local = {winner: {"won": 1.0}} if won else {}
-        return (*state, ()), Outcome(
-            local=local, left=(lowest,), joined=joined, done=won, success=won
-        )
+        return (*state, ()), Outcome(local=local, agents=(*rest, *joined), done=won, success=won)
 
     @staticmethod
     def _bid(text):

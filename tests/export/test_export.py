@@ -217,6 +217,18 @@ def test_no_place_of_this_machine_stands_in_a_card(runs, tmp_path, small_model):
         assert "base_model" not in text.split("---")[1]  # it is on no hub
 
 
+def test_a_pattern_of_agents_is_no_pattern_of_policies(runs, tmp_path, small_model):
+    """``p*l*`` is planner_1, which plays another model. The proposer's policy is called "policy"."""
+    run = Path(shutil.copytree(runs / "shared", tmp_path / "run"))
+    config = json.loads((run / "config.json").read_text())
+    changed = {**config, "agent_args": {"p*l*": {"policy": "smollm2"}}}
+    (run / "config.json").write_text(json.dumps(changed))
+    done = export_run(run, tmp_path / "out")
+    text = (done.folder / "README.md").read_text().split("## Settings of the run")[0]
+    assert f"the folder `{Path(small_model).name}`" in text
+    assert "smollm2" not in text.lower()
+
+
 def test_an_earlier_checkpoint_has_its_own_measurement(runs, tmp_path, small_model):
     done = export_run(runs / "shared", tmp_path / "one", step=1)
     rows = map(json.loads, (runs / "shared" / "metrics.jsonl").read_text().splitlines())

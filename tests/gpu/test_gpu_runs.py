@@ -18,6 +18,7 @@ from virtual_gpu import virtual_gpu
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.export import export_run
 from llmzoo.learners import learner_class, list_learners
+from llmzoo.learners.base import RunPolicies
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
@@ -238,7 +239,11 @@ def test_a_step_reads_the_device_a_few_times(bound, most):
                 clip=0.2, entropy=0.1, microbatch_tokens=8 * (4 // parts), max_update_kl=bound
             )
             learner = learner_class("magrpo")(config)
-            updater = learner.updater({"policy": player}, {"writer_0": player}, total_steps=2)
+            updater = learner.updater(
+                RunPolicies(
+                    policies={"policy": player}, agent_policies={"writer_0": player}, total_steps=2
+                )
+            )
             gpu.reads.clear()
             updater.update(Batch(groups=tuple(groups)), seed=0)
             counts.append(gpu.reads.total())

@@ -19,6 +19,7 @@ from toy_envs import Adder
 
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.learners import learner_class
+from llmzoo.learners.base import RunPolicies
 from llmzoo.learners.configs.groups import JointConfig
 from llmzoo.learners.groups import GroupUpdater
 from llmzoo.learners.mareinforce import MAREINFORCE
@@ -141,7 +142,9 @@ def test_a_running_baseline_is_weighed_too():
         MAREINFORCE(JointConfig(role_baseline=0.9, weigh_by_reach=weigh)) for weigh in (False, True)
     ]
     plain, weighed = (
-        GroupUpdater(learner, {}, {}, total_steps=1)._score_groups(learner, batch.groups)
+        GroupUpdater(
+            learner, RunPolicies(policies={}, agent_policies={}, total_steps=1)
+        )._score_groups(learner, batch.groups)
         for learner in learners
     )
     for one, other in zip(plain, weighed, strict=True):

@@ -8,6 +8,7 @@ import torch
 from llmzoo.errors import ConfigError
 from llmzoo.models.devices import check_device, resolve_device
 from llmzoo.policies import load
+from llmzoo.policies.settings import LoadSettings
 from llmzoo.runs.named_policies import load_policy_for_agents
 from llmzoo.training import FitConfig
 
@@ -48,10 +49,10 @@ def test_what_torch_has(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert resolve_device(None) == "cpu"
     with pytest.raises(ConfigError, match="no device cuda here, only cpu;"):
-        load_policy_for_agents("tiny", ["a_0"], device="cuda")
+        load_policy_for_agents("tiny", ["a_0"], LoadSettings(device="cuda"))
 
 
 @pytest.mark.parametrize("name", ["expert", "openai:some-model"])
 def test_a_player_without_a_model_here_takes_no_device(name):
     with pytest.raises(ConfigError, match="runs no model in this process"):
-        load_policy_for_agents(name, ["a_0"], device="cpu")
+        load_policy_for_agents(name, ["a_0"], LoadSettings(device="cpu"))

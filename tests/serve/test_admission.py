@@ -13,10 +13,10 @@ from toy_envs import Adder
 from waiting import until
 
 from llmzoo.serve import admission
+from llmzoo.serve.calls import EnvironmentsStub
 from llmzoo.serve.channel import connect, parse_address
 from llmzoo.serve.environments import EnvironmentsConfig, EnvironmentsService
 from llmzoo.serve.generated import environments_pb2 as pb
-from llmzoo.serve.generated.environments_pb2_grpc import EnvironmentsStub
 from llmzoo.serve.hosting import ServeConfig, start_server
 
 RIGHT = (("authorization", f"Bearer {TOKEN}"),)

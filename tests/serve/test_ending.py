@@ -18,9 +18,9 @@ import pytest
 from waiting import until
 
 import llmzoo
+from llmzoo.serve.calls import EnvironmentsStub
 from llmzoo.serve.channel import RemoteError, connect, parse_address
 from llmzoo.serve.generated import environments_pb2 as pb
-from llmzoo.serve.generated.environments_pb2_grpc import EnvironmentsStub
 from llmzoo.serve.hosting import GRACE_S, RunningServer
 
 TESTS = Path(__file__).resolve().parents[1]

@@ -13,9 +13,9 @@ from env_servers import hosted
 from google.protobuf.descriptor import FieldDescriptor
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from llmzoo.serve.calls import EnvironmentsStub
 from llmzoo.serve.channel import connect, parse_address
 from llmzoo.serve.generated import environments_pb2
-from llmzoo.serve.generated.environments_pb2_grpc import EnvironmentsStub
 
 ENVS = ("sudoku_v0", "plan_path_v0", "math_v0", "debate_v0", "story_v0", "tool_use_v0")
 NAMES = (

@@ -16,10 +16,10 @@ import llmzoo
 from llmzoo.endpoints import read_token
 from llmzoo.errors import ConfigError
 from llmzoo.serve import channel, tokens
+from llmzoo.serve.calls import EnvironmentsStub
 from llmzoo.serve.channel import RemoteError, connect, parse_address
 from llmzoo.serve.environments import EnvironmentsConfig, EnvironmentsService
 from llmzoo.serve.generated import environments_pb2 as pb
-from llmzoo.serve.generated.environments_pb2_grpc import EnvironmentsStub
 from llmzoo.serve.hosting import ServeConfig, start_server
 from llmzoo.serve.tokens import is_loopback
 

@@ -25,11 +25,13 @@ import llmzoo
 from llmzoo.endpoints import token_file
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.evaluation.episode_folder import open_episode_folder
+from llmzoo.learners.base import RunPolicies
 from llmzoo.learners.configs.rows import SFTConfig
 from llmzoo.learners.sft import SFT
 from llmzoo.learners.updates.sft import Demonstrations
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.base import ScriptedPolicy
+from llmzoo.policies.settings import LoadSettings
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.serve import tokens
@@ -438,7 +440,10 @@ def test_an_answer_that_was_refused_is_not_imitated(tmp_path):
             assert served.expert_values("left " * 2000) == ""
         served.post(1)
     config = SFTConfig(source=str(tmp_path / "kept"), learning_rate=1e-4)
-    updater = SFT(config).updater({"policy": policy}, dict.fromkeys(AGENTS, policy), total_steps=1)
+    agent_policies = dict.fromkeys(AGENTS, policy)
+    updater = SFT(config).updater(
+        RunPolicies(policies={"policy": policy}, agent_policies=agent_policies, total_steps=1)
+    )
     episode = updater.demonstrations.next_episode(0)
     assert [d.completion.refused for d in episode.decisions] == [False, True]
     assert updater.update(Batch(episodes=(episode,)), seed=0)["examples"] == 1
@@ -451,7 +456,7 @@ def test_agents_have_policies_of_their_own(tmp_path):
         AGENTS,
         "tiny",
         {"right_1": {"temperature": 0.5, "max_new_tokens": 3}},
-        sampling={"top_k": 4},
+        LoadSettings(sampling={"top_k": 4}),
     )
     assert agents["left_0"].model is agents["right_1"].model
     assert [agents[a].sampling_for(a).temperature for a in AGENTS] == [1.0, 0.5]

@@ -13,7 +13,7 @@ from llmzoo.engine.ray.run_spec import RunSpec
 from llmzoo.errors import ConfigError
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.agent_settings import AgentSettings
-from llmzoo.policies.settings import Chat
+from llmzoo.policies.settings import Chat, LoadSettings
 from llmzoo.runs.named_policies import load_policy_for_agents
 from llmzoo.runs.policy_loading import load_policies, load_run_policies
 from llmzoo.runs.policy_plans import plan_policies
@@ -83,7 +83,7 @@ def test_a_run_is_played_under_its_settings(model, tmp_path):
     chat_models.policy(chat_models.thinking()).save(tmp_path / "checkpoints/step_000001/policy")
     check(load_run_policies(tmp_path, AGENTS))
     # what is given now wins, also over an agent's own
-    agents = load_policy_for_agents(str(tmp_path), AGENTS, chat={"system": "Now."})
+    agents = load_policy_for_agents(str(tmp_path), AGENTS, LoadSettings(chat={"system": "Now."}))
     for text in prompts(agents).values():
         assert text.startswith("<|im_start|>system\nNow.<|im_end|>")
 
@@ -141,4 +141,4 @@ def test_a_model_without_a_chat_template_takes_none(plain):
     with pytest.raises(ConfigError, match="no chat template: system would have no effect"):
         load_policies(AGENTS, AgentSettings(agent_args={"b": {"system": "x"}}, **options))
     with pytest.raises(ConfigError, match="system would have no effect"):
-        load_policy_for_agents("expert", AGENTS, chat={"system": "x"})
+        load_policy_for_agents("expert", AGENTS, LoadSettings(chat={"system": "x"}))

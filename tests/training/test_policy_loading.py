@@ -19,6 +19,7 @@ from llmzoo.models.sampling import Sampling
 from llmzoo.policies.agent_settings import AgentSettings
 from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.endpoint import EndpointPolicy
+from llmzoo.policies.settings import LoadSettings
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.runs.policy_loading import load_policies, load_run_policies
 from llmzoo.runs.policy_plans import AgentConfig
@@ -241,7 +242,7 @@ def test_a_run_with_a_mapping_is_played_and_gone_on_from(loaded, folders, tmp_pa
     for policy in first.values():
         disturb(policy)
     run = a_run(tmp_path / "run", folders[0], first, policies=TWO, model_args=args)
-    agents = load_run_policies(run, AGENTS, sampling={"max_new_tokens": 6})
+    agents = load_run_policies(run, AGENTS, LoadSettings(sampling={"max_new_tokens": 6}))
     assert agents["a"] is agents["b"]
     assert (agents["a"].model is agents["c"].model) == (form == "lora")
     for agent, name in TWO.items():
@@ -580,7 +581,9 @@ def test_a_run_is_played_by_who_played_it(folders, tmp_path):
     assert agents["b"].sampling_for("b") == Sampling(temperature=0.5, max_new_tokens=2)
     assert agents["c"].sampling_for("c") == Sampling(temperature=1e-4, max_new_tokens=5)
     # what is given now wins, also over an agent's own
-    agents = load_run_policies(run, ["a", "b", "c", "d"], sampling={"temperature": 2.0})
+    agents = load_run_policies(
+        run, ["a", "b", "c", "d"], LoadSettings(sampling={"temperature": 2.0})
+    )
     assert [agents[a].sampling_for(a).temperature for a in "abc"] == [2.0] * 3
     assert agents["b"].sampling_for("b").max_new_tokens == 2
 
@@ -608,7 +611,7 @@ def test_agents_that_a_run_lacks(apart):
 def test_a_lora_run_is_played_upon_one_base(loaded, folders, tmp_path):
     _, first = loaded(AGENTS[:2], "lora")
     run = a_run(tmp_path / "lora", folders[0], first, policies="lora")
-    agents = load_run_policies(run, AGENTS[:2], sampling={"max_new_tokens": 6})
+    agents = load_run_policies(run, AGENTS[:2], LoadSettings(sampling={"max_new_tokens": 6}))
     assert agents["a"].model is agents["b"].model
     for agent in AGENTS[:2]:
         alone = TransformersPolicy.load(f"{run}/checkpoints/step_000010/{agent}", sampling=RUN)
@@ -620,7 +623,7 @@ def test_a_lora_run_with_a_frozen_agent(loaded, folders, tmp_path):
     args = {"b": {"frozen": True}}
     _, first = loaded(AGENTS, "lora", agent_args=args)
     run = a_run(tmp_path / "lora", folders[0], first, policies="lora", agent_args=args)
-    agents = load_run_policies(run, AGENTS, sampling={"max_new_tokens": 6})
+    agents = load_run_policies(run, AGENTS, LoadSettings(sampling={"max_new_tokens": 6}))
     assert agents["a"].model is agents["c"].model
     starts = {
         "a": f"{run}/checkpoints/step_000010/a",

@@ -17,6 +17,7 @@ from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
 from llmzoo.learners.advantages import mean_baseline, normalize_by_std
+from llmzoo.learners.groups import GroupUpdater
 from llmzoo.learners.updates.credits import ScoredGroup, completion_advantages, merge_credits
 from llmzoo.learners.updates.turns import agent_trajectories
 from llmzoo.models.sampling import Sampling
@@ -459,3 +460,51 @@ def test_what_follows_an_answer_in_a_deeper_tree(folder, tmp_path):
         came = following["path"][-1]
         assert replies[came] == following["prompt"]
         assert [r for i, r in enumerate(replies) if i != came] == [None] * 3
+
+
+# boards, which only records need
+
+
+@pytest.mark.parametrize(
+    ("settings", "drawn"),
+    [
+        ({"record_every": 3}, [True, False, True, True]),  # the first, the third and the last
+        ({"record_every": 0}, [False] * 4),
+        ({"record_every": 3, "token_budget": 10**9}, [True] * 4),  # any may be the last
+        ({"record_every": 3, "max_off_policy_steps": 1}, [True, False, True, True]),
+    ],
+)
+def test_boards_are_drawn_in_iterations_that_may_be_recorded(
+    settings, drawn, tmp_path, monkeypatch
+):
+    batches = []
+    update = GroupUpdater.update
+    monkeypatch.setattr(
+        GroupUpdater,
+        "update",
+        lambda self, batch, *, seed: (batches.append(batch), update(self, batch, seed=seed))[1],
+    )
+    fit(
+        "magrpo",
+        "sudoku_v0",
+        env_args={"max_turns": 1, "prompt": "terse"},
+        learner_args={"group_size": 2, "importance_cap": 2.0},
+        policies=dict.fromkeys(["proposer_0", "planner_1"], policy()),
+        out=tmp_path / "run",
+        steps=4,
+        episodes_per_step=1,
+        eval_tasks=2,
+        control_tasks=0,
+        trackers=(),
+        quiet=True,
+        **settings,
+    )
+    infos = [[info for group in batch.groups for info in group.infos] for batch in batches]
+    assert [["board" in info for info in each] for each in infos] == [
+        [keeps] * len(each) for keeps, each in zip(drawn, infos, strict=True)
+    ]
+    assert all(infos)
+    played = tmp_path / "run" / "played.jsonl"
+    for line in played.read_text().splitlines() if settings["record_every"] else []:
+        row = json.loads(line)
+        assert all("board" in answer for turn in row["turns"] for answer in turn["answers"])

@@ -273,7 +273,7 @@ class RayEngine:
                 self._args,
                 seeds=seeds.seeds,
                 version=self._versions[max(0, len(self._versions) - 1 - age)],
-                request={"noise": seeds.noise, "seed": seeds.update},
+                request={"noise": seeds.noise, "seed": seeds.update, "boards": seeds.boards},
             )
 
     def _update(

@@ -34,7 +34,7 @@ from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, wire
 from llmzoo.rollout.scheduler import rollout_keys
-from llmzoo.rollout.stepping import RolloutClock
+from llmzoo.rollout.stepping import RolloutClock, choose_boards
 
 _CLOCK_FIELDS = [field.name for field in fields(RolloutClock) if field.compare]
 
@@ -68,7 +68,8 @@ class RolloutWorker:
 
         ``share``: JSON of the rollouts' ``seeds`` and ``keys``, the seeds ``before`` them in the
         batch, the state of the ``learner`` before the batch, the ``noise`` seed of each model, the
-        ``seed`` of torch, and the ``version`` of ``weights``. ``weights``: one array per update worker.
+        ``seed`` of torch, whether to keep ``boards``, and the ``version`` of ``weights``. ``weights``: one
+        array per update worker.
         """
         request: dict[str, Any] = json.loads(share)
         if request["version"] != self.version:
@@ -92,7 +93,7 @@ class RolloutWorker:
                 for agent, policy in self.agent_policies.items()
                 if id(policy) in self.policy_names
             ],
-            self.run_spec.make_env,
+            choose_boards(self.run_spec.make_env, request["boards"]),
             request["seeds"],
             [tuple(key) for key in request["keys"]],
             self._rollout_policies(),

@@ -41,7 +41,7 @@ from llmzoo.engine.ray.weights import (
 from llmzoo.engine.setup import distribute
 from llmzoo.engine.snapshot import load_tensors, trainable_weights
 from llmzoo.errors import ConfigError, WorkerError
-from llmzoo.learners.base import Learner, Updater
+from llmzoo.learners.base import Learner, RunPolicies, Updater
 from llmzoo.models import tensor_io
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
@@ -88,7 +88,11 @@ class UpdateWorker:
             weights.load_rollout_weights(self.learning, array)
         distribute(self.learning.values(), run_spec.parallel, cpu_offload=run_spec.cpu_offload)
         self.updater = self.learner.updater(
-            self.learning, self.agent_policies, total_steps=run_spec.total_steps
+            RunPolicies(
+                policies=self.learning,
+                agent_policies=self.agent_policies,
+                total_steps=run_spec.total_steps,
+            )
         )
         self._check_rollout_policies()
         return {"pid": os.getpid()}, self._pack_rollout_weights()

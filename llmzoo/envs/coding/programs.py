@@ -30,16 +30,8 @@ _HEADER = re.compile(r"[ \t]*(?:async[ \t]+def|def|class)[ \t]+\w+[ \t]*[(:]")
 _CONTINUES = re.compile(r"[ \t)\]}]|(?:else|elif|except|finally)\b|$")
 # builtins that do more than compute a value
 _SIDE_EFFECT_BUILTINS = {
-    "breakpoint",
-    "eval",
-    "exec",
-    "exit",
-    "input",
-    "open",
-    "print",
-    "quit",
-    "__import__",
-}
+    "breakpoint", "eval", "exec", "exit", "input", "open", "print", "quit", "__import__",
+}  # fmt: skip
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

@@ -14,17 +14,9 @@ from llmzoo.names import check_names
 
 # losses of a single pair that do not depend on lengths, so a joint completion can replace a completion
 JOINT_LOSS_NAMES = (
-    "sigmoid",
-    "hinge",
-    "exo_pair",
-    "nca_pair",
-    "robust",
-    "bco_pair",
-    "sppo_hard",
-    "apo_zero",
-    "apo_down",
-    "discopop",
-)
+    "sigmoid", "hinge", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "apo_zero",
+    "apo_down", "discopop",
+)  # fmt: skip
 LOSS_NAMES = (*JOINT_LOSS_NAMES, "ipo", "aot", "aot_unpaired", "sft", "sigmoid_norm")
 DIVERGENCES = ("reverse_kl", "forward_kl", "js_divergence", "alpha_divergence")
 # losses for which f-divergences are defined

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from llmzoo.learners.advantages import whiten
+from llmzoo.learners.base import RunPolicies
 from llmzoo.learners.configs.critics import ActorCriticConfig
 from llmzoo.learners.updates.batch_training import train_on_batch
 from llmzoo.learners.updates.critics import HeadCritic, ModelCritic
@@ -30,7 +31,6 @@ from llmzoo.learners.updates.turns import (
     explained_variances,
     score_trajectory,
 )
-from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 
@@ -38,40 +38,22 @@ from llmzoo.records import Batch
 class ActorCriticUpdater(PolicyGradientUpdater):
     """Also holds a critic for each policy, or one ``central`` critic for all."""
 
-    def __init__(
-        self,
-        config: ActorCriticConfig,
-        policies: Mapping[str, TransformersPolicy],
-        agent_policies: Mapping[str, Policy],
-        *,
-        total_steps: int,
-        central: bool,
-    ):
-        super().__init__(config, policies, agent_policies, total_steps=total_steps)
+    def __init__(self, config: ActorCriticConfig, run: RunPolicies, *, central: bool):
+        super().__init__(config, run)
         self.config = config
         self.critics: dict[str, ModelCritic | HeadCritic] = {}
+        new_critic = partial(
+            ModelCritic, config=config, agents=list(run.agent_policies), total_steps=run.total_steps
+        )
         if central:
             first = next(iter(self.policies.values()))
-            self.critics["central"] = ModelCritic(
-                first,
-                config,
-                list(agent_policies),
-                central=True,
-                total_steps=total_steps,
-                name="all",
-            )
+            self.critics["central"] = new_critic(first, central=True, name="all")
         for name, policy in self.policies.items() if not central else ():
-            if config.critic == "value_head":
-                self.critics[name] = HeadCritic(policy, config, total_steps=total_steps, name=name)
-            else:
-                self.critics[name] = ModelCritic(
-                    policy,
-                    config,
-                    list(agent_policies),
-                    central=False,
-                    total_steps=total_steps,
-                    name=name,
-                )
+            self.critics[name] = (
+                HeadCritic(policy, config, total_steps=run.total_steps, name=name)
+                if config.critic == "value_head"
+                else new_critic(policy, central=False, name=name)
+            )
 
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
         metrics: dict[str, Any] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from llmzoo.learners.base import RunPolicies
 from llmzoo.learners.groups import GroupLearner, GroupUpdater
 from llmzoo.learners.losses import token_weights
 from llmzoo.learners.updates.batch_training import MicrobatchLoss
 from llmzoo.learners.updates.credits import ScoredGroup
 from llmzoo.learners.updates.policy_gradient import Metrics, surrogate_loss
 from llmzoo.learners.updates.teachers import Teachers
-from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Group
 
@@ -37,15 +37,8 @@ def log_ratios(logprobs: Sequence[float], teacher: Tensor, discount: float) -> T
 class DistillationUpdater(GroupUpdater):
     """Also holds the teachers."""
 
-    def __init__(
-        self,
-        learner: Any,
-        policies: Mapping[str, TransformersPolicy],
-        agent_policies: Mapping[str, Policy],
-        *,
-        total_steps: int,
-    ):
-        super().__init__(learner, policies, agent_policies, total_steps=total_steps)
+    def __init__(self, learner: Any, run: RunPolicies):
+        super().__init__(learner, run)
         self.config = learner.config
         self.teachers = Teachers(
             self.config.teacher, self.policies, self.agent_policies, whole=self.config.loss == "jsd"

@@ -15,6 +15,7 @@ from torch import Tensor
 from llmzoo.distributed import ranks
 from llmzoo.distributed.sharding import gather_weights
 from llmzoo.errors import ConfigError
+from llmzoo.learners.base import RunPolicies
 from llmzoo.learners.configs.preferences import (
     DPOConfig,
     MADPOConfig,
@@ -127,20 +128,13 @@ class PreferenceUpdater(RowsUpdater):
 
     config: PreferenceConfig
 
-    def __init__(
-        self,
-        config: PreferenceConfig,
-        policies: Mapping[str, TransformersPolicy],
-        agent_policies: Mapping[str, Policy],
-        *,
-        total_steps: int,
-    ):
-        if config.round_count > total_steps:
+    def __init__(self, config: PreferenceConfig, run: RunPolicies):
+        if config.round_count > run.total_steps:
             raise ConfigError(
-                f"rounds must be at most {total_steps}, the number of steps, got {config.round_count}; rounds=0 "
+                f"rounds must be at most {run.total_steps}, the number of steps, got {config.round_count}; rounds=0 "
                 "starts a round at each step"
             )
-        super().__init__(config, policies, agent_policies, total_steps=total_steps)
+        super().__init__(config, run)
         self.references = {name: RoundReference(policy) for name, policy in self.policies.items()}
 
     def rollout_policies(self) -> Mapping[str, Policy]:

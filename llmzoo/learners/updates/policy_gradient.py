@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from llmzoo.learners.base import RunPolicies
 from llmzoo.learners.configs.surrogate import SurrogateConfig
 from llmzoo.learners.losses import (
     approximate_kl,
@@ -121,18 +122,16 @@ class PolicyGradientUpdater:
     def __init__(
         self,
         config: SurrogateConfig,
-        policies: Mapping[str, TransformersPolicy],
-        agent_policies: Mapping[str, Policy],
+        run: RunPolicies,
         *,
-        total_steps: int,
         configs: Mapping[str, SurrogateConfig] | None = None,
     ):
-        self.policies = dict(policies)
-        self.agent_policies = dict(agent_policies)
-        configs = {**dict.fromkeys(policies, config), **(configs or {})}
+        self.policies = dict(run.policies)
+        self.agent_policies = dict(run.agent_policies)
+        configs = {**dict.fromkeys(self.policies, config), **(configs or {})}
         self.optimizers = {}
         for name, policy in self.policies.items():
-            total = max(1, total_steps * configs[name].epochs * configs[name].minibatches)
+            total = max(1, run.total_steps * configs[name].epochs * configs[name].minibatches)
             self.optimizers[name] = Optimizer.for_policy(
                 policy, configs[name], total=total, name=name
             )

@@ -16,6 +16,7 @@ from typing import TypeVar
 from torch import Tensor
 
 from llmzoo.distributed import ranks
+from llmzoo.learners.base import RunPolicies
 from llmzoo.learners.configs.rows import RowsConfig
 from llmzoo.learners.updates.batch_training import average_steps, optimizer_step
 from llmzoo.learners.updates.microbatches import shard_microbatches
@@ -79,21 +80,14 @@ class RowsUpdater:
     assumption that all further iterations have as many as this one.
     """
 
-    def __init__(
-        self,
-        config: RowsConfig,
-        policies: Mapping[str, TransformersPolicy],
-        agent_policies: Mapping[str, Policy],
-        *,
-        total_steps: int,
-    ):
+    def __init__(self, config: RowsConfig, run: RunPolicies):
         self.config = config
-        self.policies = dict(policies)
-        self.agent_policies = dict(agent_policies)
-        self.total_steps = total_steps
+        self.policies = dict(run.policies)
+        self.agent_policies = dict(run.agent_policies)
+        self.total_steps = run.total_steps
         self.iterations = 0
         self.optimizers = {
-            name: Optimizer.for_policy(policy, config, total=total_steps, name=name)
+            name: Optimizer.for_policy(policy, config, total=run.total_steps, name=name)
             for name, policy in self.policies.items()
         }
 

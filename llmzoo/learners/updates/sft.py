@@ -14,6 +14,7 @@ from torch import Tensor
 
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
+from llmzoo.learners.base import RunPolicies
 from llmzoo.learners.configs.rows import SFTConfig
 from llmzoo.learners.updates.examples import (
     Example,
@@ -135,16 +136,8 @@ class SFTUpdater(RowsUpdater):
 
     config: SFTConfig
 
-    def __init__(
-        self,
-        config: SFTConfig,
-        policies: Mapping[str, TransformersPolicy],
-        agent_policies: Mapping[str, Policy],
-        demonstrations: Demonstrations | None,
-        *,
-        total_steps: int,
-    ):
-        super().__init__(config, policies, agent_policies, total_steps=total_steps)
+    def __init__(self, config: SFTConfig, run: RunPolicies, demonstrations: Demonstrations | None):
+        super().__init__(config, run)
         for policy in self.policies.values():
             if has_dropout(policy):
                 raise ConfigError("sft trains without dropout: set lora_dropout to 0")

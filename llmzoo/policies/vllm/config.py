@@ -13,18 +13,9 @@ from llmzoo.names import check_names
 
 # arguments of vLLM's LLM that the policy determines
 _RESERVED_ARGS = {
-    "model",
-    "tokenizer",
-    "seed",
-    "logprobs_mode",
-    "enable_prefix_caching",
-    "generation_config",
-    "enable_lora",
-    "max_loras",
-    "max_lora_rank",
-    "skip_tokenizer_init",
-    "enable_sleep_mode",
-}
+    "model", "tokenizer", "seed", "logprobs_mode", "enable_prefix_caching", "generation_config",
+    "enable_lora", "max_loras", "max_lora_rank", "skip_tokenizer_init", "enable_sleep_mode",
+}  # fmt: skip
 _PARALLEL_ARGS = {"tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"}
 
 

@@ -1,1 +1,1 @@
-"""Messages and stubs that ``make stubs`` writes from ``llmzoo/serve/protos``."""
+"""Messages that ``make stubs`` writes from ``llmzoo/serve/protos``."""

@@ -6,6 +6,7 @@ import pytest
 import tiny_models
 from toy_envs import Parities
 
+from llmzoo.learners.base import RunPolicies
 from llmzoo.learners.configs.critics import ActorCriticConfig
 from llmzoo.learners.configs.groups import GroupConfig
 from llmzoo.learners.configs.preferences import DPOConfig
@@ -29,7 +30,9 @@ def player(**sizes):
 
 def rates(policies, config):
     agents = {f"{name}_agent": policy for name, policy in policies.items()}
-    updater = PolicyGradientUpdater(config, policies, agents, total_steps=1)
+    updater = PolicyGradientUpdater(
+        config, RunPolicies(policies=policies, agent_policies=agents, total_steps=1)
+    )
     return {name: optimizer.rate for name, optimizer in updater.optimizers.items()}
 
 

@@ -11,6 +11,7 @@ from float64 import LIMIT, assert_equal
 from torch.nn import functional as F
 
 from llmzoo.errors import ConfigError, DivergedError, UnknownNameError
+from llmzoo.learners.base import RunPolicies
 from llmzoo.learners.configs.rows import SFTConfig
 from llmzoo.learners.updates.examples import Example, truncate_examples
 from llmzoo.learners.updates.optimizer import Optimizer
@@ -30,7 +31,8 @@ ROWS = [
 
 def an_updater(player, **options):
     config = SFTConfig(**{"batch_size": 4, "learning_rate": 1e-2, **options})
-    return SFTUpdater(config, {"policy": player}, {"a_0": player}, None, total_steps=3)
+    run = RunPolicies(policies={"policy": player}, agent_policies={"a_0": player}, total_steps=3)
+    return SFTUpdater(config, run, None)
 
 
 def trained(player, rows=ROWS, seed=0, **options):

@@ -72,12 +72,6 @@ def expert(task: BridgeTask, grid: bytes, builder: int, messages: Sequence[str])
     return format_commands(remaining_commands(task, grid, banks, half_columns(task, builder)))
 
 
-def expert_alone(task: BridgeTask, grid: bytes) -> str:
-    return format_commands(
-        remaining_commands(task, grid, (task.west, task.east), range(task.box.width))
-    )
-
-
 def noisy_expert(
     task: BridgeTask, grid: bytes, builder: int, messages: Sequence[str], rng: random.Random
 ) -> str:

@@ -246,7 +246,7 @@ class Delegate(TextEnv[DelegateState]):
         return state, Outcome(
             local={LEAD: {"plan": PLAN * overlap, "form": LEAD_FORM * (not plan.problem)}},
             errors={LEAD: f"malformed: {plan.problem}"} if plan.problem else {},
-            joined=self.acting(state),
+            agents=(LEAD, *self.acting(state)),
         )
 
     def _take_reports(
@@ -270,7 +270,7 @@ class Delegate(TextEnv[DelegateState]):
             team={"found": FOUND * state.found_share},
             local=local,
             errors={agent: f"malformed: {problem}" for agent, problem in errors.items()},
-            left=tuple(actions),
+            agents=(LEAD,),
         )
 
     def _find_problem(self, text: str, report: str) -> str:

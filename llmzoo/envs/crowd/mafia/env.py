@@ -199,8 +199,7 @@ class Mafia(TurnGame[MafiaState]):
             local[agent] = {**local.get(agent, {}), "game": change}
         if after.winner:
             return after, Outcome(local=local, errors=errors, done=True)
-        left = [agent for agent in state.alive if agent not in after.alive]
-        return after, Outcome(local=local, errors=errors, left=left)
+        return after, Outcome(local=local, errors=errors, agents=after.alive)
 
     def _worth(self, state: MafiaState, agent: str) -> float:
         """From -1 to 1: what a position is worth to the side of ``agent`` if all play at random from there on.

@@ -20,23 +20,9 @@ MARKERS = {name: split_phrases(text) for name, text in _LISTS["markers"].items()
 FUNCTION = VOCABULARY["function"]
 MAX_SMALL_FIGURE = 10  # figures up to this are part of ordinary speech ("two reasons", "1.")
 _ENDINGS = [
-    "ations",
-    "ation",
-    "ings",
-    "ing",
-    "ments",
-    "ment",
-    "ness",
-    "edly",
-    "ed",
-    "ers",
-    "er",
-    "ies",
-    "es",
-    "s",
-    "ly",
-    "e",
-]
+    "ations", "ation", "ings", "ing", "ments", "ment", "ness", "edly", "ed", "ers", "er", "ies",
+    "es", "s", "ly", "e",
+]  # fmt: skip
 _DIGITS = tuple("0123456789")
 _WORD = re.compile(r"[0-9][0-9,]*(?:\.[0-9]+)?|[^\W_]+(?:'[^\W_]+)?")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n+")

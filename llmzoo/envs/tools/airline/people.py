@@ -42,7 +42,7 @@ def full_name(each: Person) -> str:
     return f"{each['first_name']} {each['last_name']}"
 
 
-def make_user(rng: random.Random, membership: str | None = None) -> dict[str, Any]:
+def make_user(rng: random.Random) -> dict[str, Any]:
     """A user without reservations."""
     who = make_person(rng)
     number = rng.randrange(1_000, 10_000)
@@ -70,7 +70,7 @@ def make_user(rng: random.Random, membership: str | None = None) -> dict[str, An
         "dob": who["dob"],
         "payment_methods": methods,
         "saved_passengers": [make_person(rng) for _ in range(rng.randrange(1, 4))],
-        "membership": membership or rng.choice(("regular", "regular", "silver", "gold")),
+        "membership": rng.choice(("regular", "regular", "silver", "gold")),
         "reservations": [],
     }
 

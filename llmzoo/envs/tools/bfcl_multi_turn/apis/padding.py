@@ -142,28 +142,6 @@ def make_sample_padding() -> Padding:
 
 
 _WORDS = (
-    *(
-        "amber",
-        "basin",
-        "cedar",
-        "delta",
-        "ember",
-        "fjord",
-        "grove",
-        "harbour",
-        "island",
-        "juniper",
-    ),
-    *(
-        "kiln",
-        "lagoon",
-        "meadow",
-        "north",
-        "orchard",
-        "pebble",
-        "quarry",
-        "river",
-        "summit",
-        "tide",
-    ),
-)
+    "amber", "basin", "cedar", "delta", "ember", "fjord", "grove", "harbour", "island", "juniper",
+    "kiln", "lagoon", "meadow", "north", "orchard", "pebble", "quarry", "river", "summit", "tide",
+)  # fmt: skip

@@ -27,39 +27,11 @@ _TABLES = {  # file: column
 }
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _WORDS = [
-    "lantern",
-    "harbour",
-    "gull",
-    "rope",
-    "tide",
-    "stone",
-    "bridge",
-    "winter",
-    "candle",
-    "river",
-    "salt",
-    "bell",
-    "market",
-    "kettle",
-    "fog",
-    "island",
-    "orchard",
-    "sail",
-    "ladder",
-    "copper",
-    "window",
-    "garden",
-    "wool",
-    "bread",
-    "story",
-    "letter",
-    "path",
-    "cliff",
-    "moss",
-    "honey",
-    "drum",
-    "shell",
-]
+    "lantern", "harbour", "gull", "rope", "tide", "stone", "bridge", "winter", "candle", "river",
+    "salt", "bell", "market", "kettle", "fog", "island", "orchard", "sail", "ladder", "copper",
+    "window", "garden", "wool", "bread", "story", "letter", "path", "cliff", "moss", "honey",
+    "drum", "shell",
+]  # fmt: skip
 
 
 def bills(rng: random.Random) -> ToolQuestion:

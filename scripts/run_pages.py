@@ -3,7 +3,7 @@
     PYTHON scripts/run_pages.py README.md docs/quickstart.md
 
 ``PYTHON`` is the interpreter of the environment in which the pages are tried, for example one with nothing
-but a wheel. Its commands come first on the path. Commands run in bash, and the blocks of Python of a page
+but a wheel. Its commands come first on the path. Commands run in a shell, and the blocks of Python of a page
 in one namespace. Each gets a line with its seconds; what it printed stands in ``output.txt`` of the folder. The
 exit code is 1 if one fails. tests/docs/test_snippets.py runs all pages in the development environment instead.
 """
@@ -38,7 +38,8 @@ NOT_RUN = {  # by the first words of a command: why not
 def run_command(command: str, output: TextIO) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     subprocess.run(
-        ["bash", "-c", command],
+        command,
+        shell=True,  # by /bin/sh
         env={**os.environ, "PATH": path},
         stdin=subprocess.DEVNULL,
         stdout=output,

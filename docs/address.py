@@ -27,7 +27,9 @@ def colab_link(name: str, source: str) -> str:
     """
     if not source.startswith(_GITHUB):
         raise ValueError(f"Colab opens notebooks of {_GITHUB}OWNER/NAME, not of {source}")
-    return f"https://colab.research.google.com/github/{source.removeprefix(_GITHUB)}/blob/main/{name}"
+    return (
+        f"https://colab.research.google.com/github/{source.removeprefix(_GITHUB)}/blob/main/{name}"
+    )
 
 
 def absolute_links(text: str, source: str) -> str:

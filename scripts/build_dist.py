@@ -38,7 +38,9 @@ def stage(folder: Path, source: str | None) -> None:
 def main(out: str) -> None:
     source = source_address()
     if source is None:
-        print("setup.cfg has no project_urls with a Source: on PyPI, the README's links lead nowhere")
+        print(
+            "setup.cfg has no project_urls with a Source: on PyPI, the README's links lead nowhere"
+        )
     with tempfile.TemporaryDirectory() as folder:
         stage(Path(folder), source)
         subprocess.run([sys.executable, "-m", "build", "--outdir", out, folder], check=True)

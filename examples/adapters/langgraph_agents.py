@@ -43,7 +43,9 @@ def make_graph(base_url, models, seed, **options):
     builder.add_node("answer", answer)
     builder.add_edge(START, "propose")
     # to the tools if the message calls one, otherwise to the second agent
-    builder.add_conditional_edges("propose", tools_condition, {"tools": "tools", "__end__": "answer"})
+    builder.add_conditional_edges(
+        "propose", tools_condition, {"tools": "tools", "__end__": "answer"}
+    )
     builder.add_edge("tools", "answer")
     return builder.compile()
 

@@ -70,15 +70,21 @@ def test_a_notebook_links_to_colab():
     assert made["cells"][0]["source"] == ["[Open in Colab](https://colab.example/a.ipynb)"]
 
 
+def test_lessons_write_the_files_that_they_use():
+    names = {path.stem: path.read_text() for path in NOTEBOOKS}
+    writes = {stem: re.findall(r"%%writefile (\w+\.py)", text) for stem, text in names.items()}
+    assert writes["4_write_a_learner"] == ["lamps.py", "log_return.py"]
+    assert writes["5_train_and_publish"] == ["lamps.py", "log_return.py"]
+
+
+# test_snippets.py runs the blocks of all lessons; these two are the fastest
 @pytest.mark.parametrize(
-    "path",
-    [pytest.param(p, marks=[pytest.mark.slow] * (p.name[0] in "245")) for p in NOTEBOOKS],
-    ids=lambda path: path.stem,
+    "lesson", ["1_play", pytest.param("3_write_an_environment", marks=pytest.mark.slow)]
 )
-def test_a_notebook_runs_alone_in_an_empty_folder(path, tmp_path):
+def test_a_notebook_runs_alone_in_an_empty_folder(lesson, tmp_path):
     """With IPython's three commands that it uses in Python's words."""
     lines = ["import subprocess"]
-    for cell in code_cells(path.read_text()):
+    for cell in code_cells((notebooks.TUTORIALS / f"{lesson}.ipynb").read_text()):
         name, _, rest = cell.partition("\n")
         if name.startswith("%%writefile "):
             lines.append(f"open({name.removeprefix('%%writefile ')!r}, 'w').write({rest!r})")

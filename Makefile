@@ -4,6 +4,8 @@ PYTHON ?= python3
 # for pip install: where torch's CPU build is not the default, for example
 #   make demo PIP_ARGS='--extra-index-url https://download.pytorch.org/whl/cpu'
 PIP_ARGS ?=
+# what is installed of setup.cfg's extras
+EXTRAS ?= all,dev
 # test processes: one more than a small machine has cores, as many tests wait for processes that they start
 WORKERS ?= 3
 # one thread: for a model this small a second one waits more than it works, and on a busy machine
@@ -24,9 +26,10 @@ READY := $(VENV)/.installed
 PYTEST := HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-long test-numeric lint docs stubs bench results results-quick clean
+.PHONY: help setup demo test test-all test-long test-numeric lint docs stubs dist bench results results-quick clean
 
 help:
+	@echo 'make setup     .venv with what the other targets need'
 	@echo 'make demo      set up, train two agents to solve problems together, leave runs/demo'
 	@echo 'make test      set up and run the fast tests: 4 to 6 minutes on two cores'
 	@echo 'make test-all  every test but the long ones, as CI does, with coverage: 30 to 35 minutes'
@@ -35,6 +38,7 @@ help:
 	@echo 'make lint      ruff and mypy'
 	@echo 'make docs      the documentation as a site: site/index.html'
 	@echo 'make stubs     protobuf messages of llmzoo/serve/protos, regenerated'
+	@echo 'make dist      a wheel and a source distribution in dist/, checked'
 	@echo 'make bench     speed of environments, sampling and the sandbox: bench.json'
 	@echo 'make results   every run behind docs/results, and its tables and figures: hours'
 	@echo 'make results-quick  small versions of them in runs/results-quick: minutes'
@@ -44,8 +48,11 @@ $(READY): setup.cfg pyproject.toml constraints.txt
 	@echo 'setting up $(VENV)' >&2
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile $(PIP_ARGS) \
-		-e '.[all,dev]' -c constraints.txt
+		-e '.[$(EXTRAS)]' -c constraints.txt
 	@touch $@
+
+# .devcontainer/ calls it too
+setup: $(READY)
 
 # the last line of output is the JSON object of llmzoo train
 demo: $(READY)
@@ -84,6 +91,14 @@ stubs: $(READY)
 	@$(BIN)/python -m grpc_tools.protoc -Illmzoo/serve/generated=llmzoo/serve/protos \
 		--python_out=. --pyi_out=. \
 		$(patsubst llmzoo/serve/protos/%,llmzoo/serve/generated/%,$(wildcard llmzoo/serve/protos/*.proto))
+
+# the tools come from the extra release; docs/releasing.md says what follows
+dist: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[release]' -c constraints.txt
+	@rm -rf dist
+	@$(BIN)/python scripts/build_dist.py dist
+	@$(BIN)/twine check --strict dist/*
+	@$(BIN)/check-wheel-contents dist/*.whl
 
 bench: $(READY)
 	@$(BIN)/python examples/benchmark/run.py --out bench.json

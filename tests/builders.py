@@ -12,5 +12,7 @@ try:
     build = importlib.import_module("build")
     details = importlib.import_module("details")
     papers = importlib.import_module("papers")
+    notebooks = importlib.import_module("notebooks")
+    address = importlib.import_module("address")
 finally:
     sys.path.remove(str(ROOT / "docs"))

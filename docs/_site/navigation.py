@@ -52,6 +52,7 @@ SECTIONS: dict[str, list[str]] = {
         "repository/configs/README",
         "migrating",
         "repository/CONTRIBUTING",
+        "releasing",
         "repository/CHANGELOG",
     ],
 }

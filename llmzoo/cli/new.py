@@ -63,6 +63,8 @@ def run(argv: Sequence[str]) -> None:
     print("\nnext:")
     if folder.resolve() != Path.cwd():
         print(f"  cd {folder}")  # a module is found in the folder in which llmzoo is called
+    if importlib.util.find_spec("pytest") is None:
+        print("  pip install pytest")
     for step in next_steps(options.kind, options.name):
         print(f"  {step}")
 

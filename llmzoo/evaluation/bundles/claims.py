@@ -89,5 +89,6 @@ def _group_key(evaluation: StoredEvaluation) -> str:
 
 def _policy_key(settings: Mapping[str, Any], training: Mapping[str, Any] | None) -> dict[str, Any]:
     """A policy's settings; without its name and weights if it was trained, as every run has its own."""
-    own = () if training is None else ("policy", "weights")
+    is_trained = training is not None and settings["weights"] is not None
+    own = ("policy", "weights") if is_trained else ()
     return {name: value for name, value in settings.items() if name not in own}

@@ -14,7 +14,7 @@ from pettingzoo import AECEnv
 
 from llmzoo import files, registry
 from llmzoo.errors import ConfigError, FallbackWarning, LlmzooError
-from llmzoo.evaluation.bundles.checks import Finding, differences, name_some, not_checked, ok, wrong
+from llmzoo.evaluation.bundles.checks import Finding, differences, name_some, ok, wrong
 from llmzoo.evaluation.bundles.layout import StoredEvaluation, row_key
 from llmzoo.evaluation.collect import refuse_fallback, task_label
 from llmzoo.evaluation.rescore import replay_completions
@@ -50,12 +50,7 @@ def env_factory(
         warnings.simplefilter("ignore", FallbackWarning)  # the error below says the same
         try:
             refuse_fallback(make(), config["env"])
-        except (
-            ValueError,
-            TypeError,
-            OSError,
-            ImportError,
-        ) as error:  # of arguments that do not fit
+        except (ValueError, TypeError, OSError, ImportError) as error:  # arguments do not fit
             if isinstance(error, LlmzooError):
                 raise
             raise ConfigError(f"{config['env']} cannot be made: {error!r:.200}") from error
@@ -98,8 +93,3 @@ def judge_row(make: EnvFactory, row: Mapping[str, Any]) -> str:
     judged = to_row(episode, row_key(row), task_label(episode, row["task"]))
     found = [*differences(dict(row), json.loads(files.dump_json(judged)))]
     return why or "; ".join(found[:1])
-
-
-def explain_unjudged(error: LlmzooError) -> Finding:
-    """Why episodes were not judged."""
-    return not_checked(f"the episodes were not judged: {error}")

@@ -34,7 +34,7 @@ EPISODES_FILE = "episodes.jsonl.gz"
 TRAINING_FILE = "training.json"
 REQUIRED_FILES = (CONFIG_FILE, PROVENANCE_FILE, EPISODES_FILE, RESULT_FILE)
 _MAX_EVALUATIONS = 1000
-_NAME = re.compile(r"[A-Za-z0-9_][\w.=,-]{0,149}", re.ASCII)
+_NAME = re.compile(r"\w[\w.=,-]{0,149}")
 _MANIFEST_TYPES = {"title": str, "claims": list, "evaluations": list, "files": dict}
 _CONFIG_TYPES = {
     **{"env": str, "env_args": dict, "split": str, "policy": str, "policies": dict},
@@ -169,7 +169,8 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
                         f"{path} has a line of more than {files.MAX_EPISODE_BYTES:,} bytes, or more than "
                         f"{files.MAX_LOG_BYTES:,} bytes of lines, and is not read further"
                     )
-                yield _check_row(parse_object(line, f"{path}, line {number}"), f"{path}, {number}")
+                where = f"{path}, line {number}"
+                yield _check_row(parse_object(line, where), where)
     except (OSError, EOFError, zlib.error) as error:
         raise CheckpointError(f"{path} cannot be read: {error!r:.200}") from None
 

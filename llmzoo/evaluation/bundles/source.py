@@ -20,21 +20,25 @@ _PACKAGES = ("torch", "transformers")
 
 
 def check_source(evaluation: StoredEvaluation) -> Finding:
-    """The commit is that of the code that played; whether this code is the same."""
+    """The commit is that of the code that played, where it is here; and whether this code is the same."""
+    unknown = []  # commits that are not here
     for start in evaluation.starts:
-        commit, source = start.get("commit"), start.get("source")
-        if commit is None or not start.get("committed"):
-            continue
-        of_commit = hash_source_of_commit(str(commit))
-        if of_commit is not None and of_commit != source:
+        commit = str(start["commit"]) if start.get("commit") and start.get("committed") else None
+        found = None if commit is None else hash_source_of_commit(commit)
+        if found is None:
+            unknown.append(_name_commit(start))
+        elif found != start.get("source"):
             return wrong(f"commit {commit!s:.12} has other code than the code that played")
     if is_same_source(evaluation):
-        return ok(f"the code that played is this one, llmzoo {__version__}")
+        note = f"; {name_some(dict.fromkeys(unknown))} cannot be compared here" if unknown else ""
+        return ok(f"the code that played is this one, llmzoo {__version__}{note}")
     versions = dict.fromkeys(
-        f"llmzoo {s.get('llmzoo')!s:.20} at {_name_commit(s)}" for s in evaluation.starts
+        f"llmzoo {start.get('llmzoo')!s:.20} at {_name_commit(start)}"
+        for start in evaluation.starts
     )
     return not_checked(
-        f"another version: {name_some(versions)}; this is llmzoo {__version__}. The episodes, judged again, decide"
+        f"another version: {name_some(versions)}; this is llmzoo {__version__}. The episodes, judged "
+        "again, decide"
     )
 
 

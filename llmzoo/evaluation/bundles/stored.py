@@ -124,7 +124,7 @@ def check_numbers(evaluation: StoredEvaluation) -> Finding:
     """Every number of the result follows from the stored episodes."""
     result = evaluation.result
     claimed = {name: value for name, value in result.items() if name not in ("seconds", "usage")}
-    found = [*differences(claimed, _recompute(evaluation))]
+    found = [*differences(claimed, recompute_result(evaluation))]
     if found:
         return wrong(name_some(found))
     return ok(f"{len(claimed)} numbers and texts of the result, with its intervals")
@@ -137,7 +137,8 @@ def check_reported(evaluation: StoredEvaluation) -> Finding:
     return not_checked(f"{result.get('seconds')} seconds{used}: as whoever made the bundle says")
 
 
-def _recompute(evaluation: StoredEvaluation) -> dict[str, Any]:
+def recompute_result(evaluation: StoredEvaluation) -> dict[str, Any]:
+    """The numbers of the result, without ``seconds`` and ``usage``, from the stored episodes."""
     config = evaluation.config
     scripted = {a for a in evaluation.agents if evaluation.settings_for(a).get("sampling") is None}
     values = compute_evaluation(

@@ -16,9 +16,11 @@ from llmzoo.evaluation.bundles import layout
 from llmzoo.evaluation.bundles.claims import compute_claims
 from llmzoo.evaluation.episode_folder import EPISODES_FILE
 from llmzoo.policies import run_models
-from llmzoo.records.episode_rows import read_lines
+from llmzoo.records.episode_rows import read_rows
 from llmzoo.runs import run_folder
 from llmzoo.runs.provenance import PROVENANCE_FILE
+
+_LOGPROB_DECIMALS = 6
 
 
 def write_bundle(
@@ -88,36 +90,47 @@ def describe_file(path: Path) -> dict[str, Any]:
 
 
 def _check_ended(folder: Path) -> None:
-    needed = (layout.CONFIG_FILE, PROVENANCE_FILE, EPISODES_FILE, layout.RESULT_FILE)
-    for file in needed:
-        if not (folder / file).is_file():
+    for name in (layout.CONFIG_FILE, PROVENANCE_FILE, EPISODES_FILE, layout.RESULT_FILE):
+        if not (folder / name).is_file():
             raise ConfigError(
-                f"{folder} has no {file}: a bundle needs folders of llmzoo eval --out whose evaluations "
+                f"{folder} has no {name}: a bundle needs folders of llmzoo eval --out whose evaluations "
                 "have ended"
             )
 
 
 def _copy_evaluation(folder: Path, out: Path) -> None:
     out.mkdir(parents=True)
-    for file in (layout.CONFIG_FILE, PROVENANCE_FILE, layout.RESULT_FILE):
-        files.check_plain_file(folder / file)
-        shutil.copyfile(folder / file, out / file)
+    for name in (layout.CONFIG_FILE, PROVENANCE_FILE, layout.RESULT_FILE):
+        files.check_plain_file(folder / name)
+        shutil.copyfile(folder / name, out / name)
     with (
         (out / layout.EPISODES_FILE).open("xb") as file,
         # without a name and a time, so that the same episodes give the same bytes
-        gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed,
+        gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
     ):
-        for line in read_lines(folder / EPISODES_FILE):
-            packed.write(line)
+        for row in read_rows(folder):
+            _round_logprobs(row)
+            packed.write(json.dumps(row).encode() + b"\n")
     training = _describe_training(layout.read_json(folder / layout.CONFIG_FILE))
     if training is not None:
         files.write(out / layout.TRAINING_FILE, json.dumps(training, indent=1) + "\n")
 
 
+def _round_logprobs(row: Mapping[str, Any]) -> None:
+    """Log-probabilities are half of a file, and only six decimals of them are the same on two machines."""
+    for decision in row["decisions"]:
+        completion = decision["completion"]
+        completion["logprobs"] = [
+            round(value, _LOGPROB_DECIMALS) for value in completion["logprobs"]
+        ]
+
+
 def _describe_training(config: Mapping[str, Any]) -> dict[str, Any] | None:
     """The settings, provenance and cost of the run whose policies played; None if they are of no run."""
-    names = [settings["policy"] for settings in config["policies"].values()]
-    runs = list(dict.fromkeys(filter(None, map(run_models.find_run, names))))
+    names = [Path(settings["policy"]) for settings in config["policies"].values()]
+    # the policy of a run is a folder in a checkpoint
+    found = [run_models.find_run(name) or run_models.find_run(name.parent) for name in names]
+    runs = list(dict.fromkeys(filter(None, found)))
     if not runs:
         return None
     if len(runs) > 1:

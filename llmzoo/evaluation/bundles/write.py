@@ -20,7 +20,7 @@ from llmzoo.records.episode_rows import read_rows
 from llmzoo.runs import run_folder
 from llmzoo.runs.provenance import PROVENANCE_FILE
 
-_LOGPROB_DECIMALS = 6
+_LOGPROB_DECIMALS = 4
 
 
 def write_bundle(
@@ -117,7 +117,7 @@ def _copy_evaluation(folder: Path, out: Path) -> None:
 
 
 def _round_logprobs(row: Mapping[str, Any]) -> None:
-    """Log-probabilities are half of a file, and only six decimals of them are the same on two machines."""
+    """Log-probabilities are half of a file, and four decimals are enough to recognise a model."""
     for decision in row["decisions"]:
         completion = decision["completion"]
         completion["logprobs"] = [

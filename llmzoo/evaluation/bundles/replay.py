@@ -124,7 +124,7 @@ def check_logprobs(
     """
     models = {a: p for a, p in found.by_agent.items() if hasattr(p, "likelihood")}
     if not models:
-        return not_checked(found.why or "no agent is played by a model that is here")
+        return not_checked(found.why or "the models are not here")
     highest, tokens = 0.0, 0
     for row in evaluation.rows:
         if row["task"] not in tasks:

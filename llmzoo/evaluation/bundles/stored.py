@@ -134,7 +134,7 @@ def check_reported(evaluation: StoredEvaluation) -> Finding:
     """What nothing in the bundle can confirm."""
     result = evaluation.result
     used = "" if result.get("usage") is None else ", and the tokens that an endpoint counted"
-    return not_checked(f"{result.get('seconds')} seconds{used}: as whoever made the bundle says")
+    return not_checked(f"{result['seconds']:.1f} seconds{used}: as whoever made the bundle says")
 
 
 def recompute_result(evaluation: StoredEvaluation) -> dict[str, Any]:

@@ -114,7 +114,8 @@ class _Verifier:
         except (LlmzooError, *_MALFORMED) as error:
             found = replay.explain_unloaded(error)
         yield "policies", partial(replay.check_policies, evaluation, found)
-        yield "log-probabilities", partial(replay.check_logprobs, evaluation, found, tasks)
+        if any(evaluation.settings_for(a).get("weights") for a in evaluation.agents):
+            yield "log-probabilities", partial(replay.check_logprobs, evaluation, found, tasks)
         yield "replay", partial(replay.check_replay, evaluation, make, found, tasks)
 
 

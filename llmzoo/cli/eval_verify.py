@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from llmzoo.cli.arguments import add_cwd_to_path
-from llmzoo.cli.options import CommandOptions, parse_names, parse_options
+from llmzoo.cli.options import CommandOptions, parse_options
 from llmzoo.cli.output import print_json, print_table, redirect_stdout_to_stderr, show_progress
 from llmzoo.errors import ConfigError
 from llmzoo.evaluation.bundles.verify import DEFAULT_REPLAY, verify_bundle
@@ -41,7 +41,7 @@ class EvalVerifyOptions(CommandOptions):
     )
 
     bundle: str
-    policies: str | list[str] = field(default_factory=list)
+    policies: list[str] = field(default_factory=list)
     replay: int = DEFAULT_REPLAY
     seed: int | None = None
     env: str | None = None
@@ -55,7 +55,6 @@ def run(argv: Sequence[str]) -> int:
     if options.replay < 0:
         raise ConfigError(f"--replay must be at least 0, got {options.replay}")
     add_cwd_to_path(options.env or "")
-    policies = options.policies
     with (
         redirect_stdout_to_stderr(),
         show_progress("episodes", None, quiet=options.quiet) as advance,
@@ -64,7 +63,7 @@ def run(argv: Sequence[str]) -> int:
             options.bundle,
             env=options.env,
             env_args=options.env_args,
-            policies=parse_names(policies) if isinstance(policies, str) else policies,
+            policies=options.policies,
             replay_tasks=options.replay,
             seed=options.seed,
             on_episode=advance,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import board
 import details
 import papers
 from baselines import ids
@@ -40,11 +41,17 @@ def pages() -> dict[str, str]:
         "papers.md": NOTE.replace("the docstring it comes from", "docs/papers.yaml")
         + papers.page(),
     }
+    found |= pages_of_bundles()
     found |= {f"environments/{slug(id)}.md": NOTE + page(id) for id in ids()}
     for name in llmzoo.list_learners():
         if learner_class(name).__module__.startswith("llmzoo."):
             found[f"learners/{name}.md"] = learner_page(name)
     return found
+
+
+def pages_of_bundles() -> dict[str, str]:
+    note = NOTE.replace("the docstring it comes from", "docs/results/bundles")
+    return {"board.md": note + board.page()}
 
 
 def learners_index() -> str:

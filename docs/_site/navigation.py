@@ -11,6 +11,7 @@ SECTIONS: dict[str, list[str]] = {
         "data",
         "programs",
         "evaluating",
+        "verifying",
         "leagues",
         "models",
         "troubleshooting",
@@ -46,7 +47,7 @@ SECTIONS: dict[str, list[str]] = {
         "papers",
         "limitations",
     ],
-    "Results": ["results/index", "results/archive/index", "reward_search"],
+    "Results": ["results/index", "board", "results/archive/index", "reward_search"],
     "Project": [
         "repository/examples/README",
         "repository/configs/README",

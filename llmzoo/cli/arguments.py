@@ -15,7 +15,7 @@ from typing import Any, Literal, get_type_hints
 from gymnasium.spaces import Discrete
 
 from llmzoo import registry
-from llmzoo.cli.options import CommandOptions, check_types, option_hints
+from llmzoo.cli.options import CommandOptions, check_types, option_hints, parse_names
 from llmzoo.errors import ConfigError, FallbackWarning
 from llmzoo.evaluation.collect import refuse_fallback
 from llmzoo.learners import learner_config
@@ -308,3 +308,14 @@ def make_run_name(env: str, learner: str, seed: int | str) -> str:
     if len(name) <= _MAX_NAME_CHARS:
         return name
     return f"{name[:_MAX_NAME_CHARS]}-{sha256(name.encode()).hexdigest()[:8]}-{seed}"
+
+
+def parse_prices(text: str | None) -> tuple[float, float] | None:
+    """What a million tokens cost, read and written."""
+    if text is None:
+        return None
+    try:
+        read, written = map(float, parse_names(text))
+    except ValueError:
+        raise ConfigError(f"--price is two numbers, such as 0.15,0.6, got {text!r}") from None
+    return read, written

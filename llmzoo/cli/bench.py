@@ -22,9 +22,12 @@ from llmzoo.errors import (
     MissingExtraError,
     PromptsTooLongError,
 )
+from llmzoo.evaluation.bundles.write import write_bundle
+from llmzoo.evaluation.collect import make_env
+from llmzoo.evaluation.evaluate import evaluate
 from llmzoo.learners import LEARNERS
 from llmzoo.runs import run_folder
-from llmzoo.runs.named_policies import check_model
+from llmzoo.runs.named_policies import check_model, load_policy_for_agents
 from llmzoo.runs.run_folder import flatten
 from llmzoo.training import FitConfig
 
@@ -44,7 +47,8 @@ class BenchOptions(CommandOptions):
             configuration file an entry may be a mapping {learner, learner_args}.
         seeds: integers, separated by commas.
         out: folder for results.json, table.md, tests.json (paired tests), heatmap.png, a picture of
-            success by tokens for each environment, and the runs.
+            success by tokens for each environment, the runs, and bundle: the evaluations after training,
+            which llmzoo eval verify checks.
         json: print the rows of results.json instead of the table.
     """
 
@@ -135,6 +139,8 @@ def run(argv: Sequence[str]) -> None:
     files.write(out / "tests.json", json.dumps(pairs_by_env, indent=2) + "\n")
     save_heatmap(rows, out / "heatmap.png")
     save_curves(folders, out)
+    with redirect_stdout_to_stderr():
+        _write_bundle(out, folders, shlex.join(["llmzoo", "bench", *argv]))
     if options.json:
         print_json(rows)
     else:
@@ -202,6 +208,43 @@ def _train_row(config: Any, run: Path) -> dict[str, Any]:
         # of rollouts and updates, without evaluations
         "seconds": round(sum(p["rollout_seconds"] + p["update_seconds"] for p in train_rows), 2),
     }
+
+
+def _write_bundle(out: Path, runs: Sequence[Path], title: str) -> None:
+    """Play the evaluation after each run again, with its episodes saved, and put them into a bundle.
+
+    It gives the numbers that the run has. Diverged runs have no evaluation.
+    """
+    evaluations = {}
+    for run in runs:
+        ended = run / "after.json"
+        if not ended.exists():
+            continue
+        saved = evaluations[run.name] = out / "evaluations" / run.name
+        result = saved / "result.json"
+        # a run that was continued has a later end, and other weights
+        if not result.exists() or result.stat().st_mtime_ns < ended.stat().st_mtime_ns:
+            files.remove(saved)
+            _evaluate_run(run, saved)
+    files.remove(out / "bundle")
+    if evaluations:
+        write_bundle(out / "bundle", evaluations, title=title)
+
+
+def _evaluate_run(run: Path, out: Path) -> None:
+    """The evaluation after a run, with its episodes."""
+    config = run_folder.require_config(run)
+    env_args = config["env_args"]
+    agents = make_env(config["env"], {**env_args, "split": config["eval_split"]}).possible_agents
+    evaluate(
+        config["env"],
+        load_policy_for_agents(str(run), agents, seed=config["seed"], device=config.get("device")),
+        tasks=config["eval_tasks"],
+        split=config["eval_split"],
+        seed=config["seed"],
+        env_args=env_args,
+        out=out,
+    )
 
 
 def _is_finished(config: Any, run: Path) -> bool:

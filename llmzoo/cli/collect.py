@@ -17,7 +17,7 @@ from llmzoo.cli.options import parse_options
 from llmzoo.cli.output import print_json, redirect_stdout_to_stderr, show_progress
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError, EndpointError
-from llmzoo.evaluation.collect import collect_chunks, has_no_solution, task_label
+from llmzoo.evaluation.collect import collect_chunks, has_no_solution, scripted_agents, task_label
 from llmzoo.policies import run_models
 from llmzoo.policies.base import Policy
 from llmzoo.records import Episode, trajectories
@@ -67,12 +67,13 @@ def run(argv: Sequence[str]) -> int:
     with redirect_stdout_to_stderr():
         env, agent_policies, env_args = options.load_policies(options.split)
         episodes, stopped = _play_episodes(options, env, agent_policies, env_args)
+    scripted = scripted_agents(agent_policies, agent_policies)
     without_solution = [
-        task_label(e, n) for n, e in enumerate(episodes) if has_no_solution(e, agent_policies)
+        task_label(e, n) for n, e in enumerate(episodes) if has_no_solution(e, scripted)
     ]
     failed = sum(map(_has_failed, episodes))
     usable_episodes = [
-        e for e in episodes if not has_no_solution(e, agent_policies) and not _has_failed(e)
+        e for e in episodes if not has_no_solution(e, scripted) and not _has_failed(e)
     ]
     rows = trajectories.to_rows(usable_episodes, policy=options.policy)
     kept = trajectories.filter_rows(

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from llmzoo.cli.arguments import AgentOptions, PolicyOptions, check_agent_args
-from llmzoo.cli.options import parse_names, parse_options
+from llmzoo.cli.arguments import AgentOptions, PolicyOptions, check_agent_args, parse_prices
+from llmzoo.cli.options import parse_options
 from llmzoo.cli.output import (
     EVALUATION_COLUMNS,
     evaluation_row,
@@ -62,7 +62,7 @@ def run(argv: Sequence[str]) -> None:
     agent_args = check_agent_args(options.agent_args)
     with redirect_stdout_to_stderr():
         env, agent_policies, env_args = options.load_policies(options.split, agent_args)
-    prices = _parse_prices(options.price)
+    prices = parse_prices(options.price)
     if options.resume and options.out is None:
         raise ConfigError("--resume continues the evaluation in --out: give both")
     total = options.tasks * options.samples if isinstance(options.tasks, int) else None
@@ -99,14 +99,3 @@ def run(argv: Sequence[str]) -> None:
         print_table(EVALUATION_COLUMNS, [evaluation_row(title, result)])
     for note in evaluation.notes:
         print(f"note: {note}", file=sys.stderr)
-
-
-def _parse_prices(text: str | None) -> tuple[float, float] | None:
-    """What a million tokens cost, read and written."""
-    if text is None:
-        return None
-    try:
-        read, written = map(float, parse_names(text))
-    except ValueError:
-        raise ConfigError(f"--price is two numbers, such as 0.15,0.6, got {text!r}") from None
-    return read, written

@@ -238,14 +238,20 @@ def task_label(episode: Episode, number: int) -> str:
     return str(episode.info.get("task_name", episode.info.get("task_id", number)))
 
 
-def has_no_solution(episode: Episode, policies: Policy | Mapping[str, Policy]) -> bool:
-    """Whether a scripted policy did not act because it knows no solution."""
-    return any(d.completion.refused and is_scripted(policies, d.agent) for d in episode.decisions)
+def has_no_solution(episode: Episode, scripted: Collection[str]) -> bool:
+    """Whether a scripted policy did not act because it knows no solution.
+
+    ``scripted``: the agents that such policies play (:func:`scripted_agents`).
+    """
+    return any(d.completion.refused and d.agent in scripted for d in episode.decisions)
 
 
-def is_scripted(policies: Policy | Mapping[str, Policy], agent: str) -> bool:
-    policy = policies[agent] if isinstance(policies, Mapping) else policies
-    return isinstance(policy, ScriptedPolicy)
+def scripted_agents(
+    policies: Policy | Mapping[str, Policy], agents: Iterable[str]
+) -> frozenset[str]:
+    """The agents that scripted policies play."""
+    by_agent = policies if isinstance(policies, Mapping) else dict.fromkeys(agents, policies)
+    return frozenset(a for a, policy in by_agent.items() if isinstance(policy, ScriptedPolicy))
 
 
 def _check_endpoints(

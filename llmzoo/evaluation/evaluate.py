@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,8 +18,8 @@ from llmzoo.evaluation.collect import (
     as_policy_mapping,
     collect_chunks,
     has_no_solution,
-    is_scripted,
     resolve_policy,
+    scripted_agents,
     task_label,
     with_style_args,
 )
@@ -29,6 +29,7 @@ from llmzoo.policies.base import Policy
 from llmzoo.policies.endpoint import EndpointPolicy
 from llmzoo.policies.settings import SamplingPolicy
 from llmzoo.records import Episode
+from llmzoo.runs.provenance import record_start
 from llmzoo.runs.run_folder import check_new_folder
 
 _MAX_NAMED = 20  # ids in a note; the result has all of them
@@ -170,26 +171,58 @@ def evaluate(
                     Path(out), config, resume=resume, replay_interrupted=not is_billed(policies)
                 )
             )
+            record_start(Path(out))
         chunks = collect_chunks(
             env, policies, **options, repeats=samples, on_episode_end=on_episode_end, saved=saved
         )
         episodes = [episode for chunk in chunks for episode in chunk]
-        result = _summarize(episodes, policies, samples)
         usage = _endpoint_usage(policies)
-        used = {name: usage[name] - before[name] for name in usage} if is_billed(policies) else None
-        evaluation = Evaluation(
+        evaluation = compute_evaluation(
+            episodes,
             policy=name,
             split=split,
-            decoding="greedy" if greedy else "sampled",
             seed=seed,
+            greedy=greedy,
+            samples=samples,
+            scripted=scripted_agents(policies, episodes[0].totals),
+            usage={name: usage[name] - before[name] for name in usage}
+            if is_billed(policies)
+            else None,
             seconds=time.monotonic() - started,
-            usage=used,
-            **result,
-            notes=tuple(_notes(result, episodes[0].info, split)),
         )
         if saved is not None:
             saved.finish(evaluation.to_dict())
     return evaluation
+
+
+def compute_evaluation(
+    episodes: Sequence[Episode],
+    *,
+    policy: str,
+    split: str,
+    seed: int,
+    greedy: bool,
+    samples: int,
+    scripted: Collection[str],
+    usage: Mapping[str, int] | None,
+    seconds: float,
+) -> Evaluation:
+    """The evaluation whose episodes these are, in the order of tasks, with a task's samples together.
+
+    ``scripted``: the agents that scripted policies play. The other arguments are fields of
+    :class:`Evaluation`.
+    """
+    result = _summarize(episodes, scripted, samples)
+    return Evaluation(
+        policy=policy,
+        split=split,
+        decoding="greedy" if greedy else "sampled",
+        seed=seed,
+        seconds=seconds,
+        usage=usage,
+        **result,
+        notes=tuple(_notes(result, episodes[0].info, split)),
+    )
 
 
 def _policy_settings(policies: Policy | Mapping[str, Policy]) -> dict[str, Any]:
@@ -202,6 +235,7 @@ def _policy_settings(policies: Policy | Mapping[str, Policy]) -> dict[str, Any]:
             "policy": policy.name,
             "sampling": sampling and asdict(sampling),
             "chat": chat and asdict(chat),
+            "weights": model and model.hash_weights(),
         }
     return settings
 
@@ -225,7 +259,7 @@ def is_billed(policies: Policy | Mapping[str, Policy]) -> bool:
 
 
 def _summarize(
-    episodes: Sequence[Episode], policies: Policy | Mapping[str, Policy], samples: int
+    episodes: Sequence[Episode], scripted: Collection[str], samples: int
 ) -> dict[str, Any]:
     """The fields of an :class:`Evaluation` that are computed from the episodes."""
     count, info = len(episodes), episodes[0].info
@@ -236,7 +270,7 @@ def _summarize(
     agents = tuple(episodes[0].totals)
     returns = {a: tuple(episode.totals[a] for episode in episodes) for a in agents}
     ids = tuple(task_label(episode, number // samples) for number, episode in enumerate(episodes))
-    unanswered = [has_no_solution(episode, policies) for episode in episodes]
+    unanswered = [has_no_solution(episode, scripted) for episode in episodes]
     decisions = [decision for episode in episodes for decision in episode.decisions]
     return {
         "env": episodes[0].env_id,
@@ -267,9 +301,7 @@ def _summarize(
         "returns": returns,
         "mean_turns": sum(max(len(e.decisions_of(a)) for a in e.agents) for e in episodes) / count,
         "answers": len(decisions),
-        "refused": sum(
-            d.completion.refused and not is_scripted(policies, d.agent) for d in decisions
-        ),
+        "refused": sum(d.completion.refused and d.agent not in scripted for d in decisions),
         "episodes_failed": sum(e.failure != "" for e in episodes),
         "answers_failed": sum(d.completion.failure != "" for d in decisions),
         "tokens": sum(len(decision.completion.ids) for decision in decisions),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -13,8 +14,8 @@ from pettingzoo import AECEnv
 
 from llmzoo import registry
 from llmzoo.errors import ConfigError
-from llmzoo.policies import ScriptedPolicy
-from llmzoo.policies.base import PolicyRequest
+from llmzoo.policies.base import OnComplete, PolicyRequest
+from llmzoo.records import Completion, Episode
 from llmzoo.records.episode_rows import read_rows, to_episode
 from llmzoo.rollout.episodes import play_episodes
 from llmzoo.runs import run_folder
@@ -83,25 +84,13 @@ def rescore(
 
 def _rescore_row(make: Callable[[], AECEnv], row: Mapping[str, Any]) -> RescoredEpisode:
     before = to_episode(row)
-    remaining = {
-        agent: [d.completion.text for d in before.decisions_of(agent)] for agent in before.agents
-    }
-    out_of_answers: list[str] = []
-
-    def answer(request: PolicyRequest) -> str:
-        if remaining.get(request.agent):
-            return remaining[request.agent].pop(0)
-        out_of_answers.append(request.agent)
-        return ""
-
-    (after,) = play_episodes(make, ScriptedPolicy(answer), [before.seed], tasks=[row["task"]])
+    after, why = replay_completions(make, before, row["task"])
     ids = [episode.info.get("task_id") for episode in (before, after)]
     if ids[0] != ids[1]:
         raise ConfigError(
             f"task {row['task']} was {ids[0]} and is {ids[1]} now: the set has changed, so its "
             "episodes cannot be re-scored"
         )
-    why = "it ends earlier now" if any(remaining.values()) else ""
     return RescoredEpisode(
         task=row["task"],
         sample=row["sample"],
@@ -110,7 +99,50 @@ def _rescore_row(make: Callable[[], AECEnv], row: Mapping[str, Any]) -> Rescored
         success_after=after.success,
         returns_before=dict(before.totals),
         returns_after=dict(after.totals),
-        why=f"the episode now continues where {out_of_answers[0]} has no recorded answer"
-        if out_of_answers
-        else why,
+        why=why,
     )
+
+
+def replay_completions(
+    make: Callable[[], AECEnv], episode: Episode, task: int
+) -> tuple[Episode, str]:
+    """Play task number ``task`` with the completions of ``episode``.
+
+    Also returns how the two differ in length; "" if each agent acts as often as it did.
+    """
+    recorded = _RecordedPolicy(episode)
+    (played,) = play_episodes(make, recorded, [episode.seed], tasks=[task], env_id=episode.env_id)
+    if recorded.out_of_completions:
+        agent = recorded.out_of_completions[0]
+        return played, f"the episode now continues where {agent} has no recorded answer"
+    return played, "it ends earlier now" if any(recorded.remaining.values()) else ""
+
+
+class _RecordedPolicy:
+    """Answers with the completions of an episode, and with an empty one where there are no more."""
+
+    name = "recorded"
+    prompt_style: str | None = None
+
+    def __init__(self, episode: Episode):
+        self.out_of_completions: list[str] = []  # agents that were asked once more
+        self.remaining = {
+            agent: deque(d.completion for d in episode.decisions_of(agent))
+            for agent in episode.agents
+        }
+
+    def respond(
+        self,
+        requests: Sequence[PolicyRequest],
+        group_size: int = 1,
+        *,
+        greedy: bool = False,
+        on_complete: OnComplete | None = None,
+    ) -> list[list[Completion]]:
+        return [[self._next(request.agent)] for request in requests]
+
+    def _next(self, agent: str) -> Completion:
+        if self.remaining.get(agent):
+            return self.remaining[agent].popleft()
+        self.out_of_completions.append(agent)
+        return Completion(text="")

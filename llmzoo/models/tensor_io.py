@@ -8,10 +8,12 @@ number of ranks.
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -90,3 +92,13 @@ def _shard_file_name(name: str, part: int) -> str:
 
 def _plain_dict(metadata: Mapping[str, str] | None) -> dict[str, str] | None:
     return None if metadata is None else dict(metadata)
+
+
+def hash_weights(weights: Iterable[Tensor]) -> str:
+    """A hash of all bits of the weights, in order. All ranks must call this together."""
+    hasher = hashlib.blake2b(digest_size=16)
+    for tensor in weights:
+        hasher.update(
+            full_tensor(tensor.detach()).cpu().contiguous().flatten().view(torch.uint8).numpy().data
+        )
+    return hasher.hexdigest()

@@ -74,6 +74,10 @@ class SamplingPolicy:
         """The maximum number of tokens of a prompt and its answer together; None if unknown."""
         return None
 
+    def hash_weights(self) -> str | None:
+        """A hash of the model's weights; None if they are not in this process."""
+        return None
+
     def with_sampling_for_all(self: SamplingPolicyT, sampling: Sampling) -> SamplingPolicyT:
         """This policy (same weights, same noise) with these settings for every agent."""
         other = copy.copy(self)

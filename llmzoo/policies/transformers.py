@@ -14,7 +14,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from llmzoo.errors import (
     ConfigError,
 )
-from llmzoo.models import lora
+from llmzoo.models import lora, tensor_io
 from llmzoo.models.cpu_contention import warn_if_cpu_contended
 from llmzoo.models.decode import SampledTokens, Sampler
 from llmzoo.models.devices import resolve_device
@@ -270,6 +270,11 @@ class TransformersPolicy(LanguageModel, JointlySampled, SamplingPolicy):
                 [requests[i].on_growth for i in indices],
             )
         return completions_by_request
+
+    def hash_weights(self) -> str:
+        """A hash of the weights that play: those of the model, and of the adapter if there is one."""
+        adapter = lora.adapter_parameters(self.model, self.adapter) if self.adapter else {}
+        return tensor_io.hash_weights([*lora.base_parameters(self.model), *adapter.values()])
 
     def reseed(self, seed: int) -> None:
         """Restart the sampling noise from a seed, also for copies of this policy, which share it."""

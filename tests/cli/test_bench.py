@@ -7,6 +7,19 @@ import pytest
 
 from llmzoo import training
 from llmzoo.cli import bench
+from llmzoo.evaluation.bundles.layout import read_bundle
+
+
+def check_bundle(llmzoo, bench, rows):
+    """The bundle has the numbers of the table, and is verified with the policies of the runs."""
+    claims = read_bundle(bench / "bundle").claims
+    assert [claim["success"] for claim in claims] == [row["after"] for row in rows]
+    assert [claim["runs"] for claim in claims] == [1] * len(rows)
+    runs = ",".join(map(str, sorted((bench / "runs").iterdir())))
+    said = llmzoo("eval", "verify", bench / "bundle", "--policies", runs, "--json", "--quiet")
+    assert said.code == 0, said.out
+    unchecked = [c for c in json.loads(said.out)["checks"] if c["status"] == "not checked"]
+    assert {check["name"] for check in unchecked} == {"reported", "training"}
 
 
 @pytest.mark.slow
@@ -39,6 +52,7 @@ def test_one_environment_two_learners(llmzoo, small, tmp_path):
     assert table.startswith("`llmzoo bench --envs sudoku_v0 --learners grpo,at_grpo")
     assert "| learner | sudoku_v0 |" in table
     assert (tmp_path / "bench" / "heatmap.png").read_bytes().startswith(b"\x89PNG")
+    check_bundle(llmzoo, tmp_path / "bench", rows)
 
     # a second call repeats nothing: the runs stay as they are, even their times
     kept = (tmp_path / "bench" / "runs" / "sudoku_v0-grpo-0" / "after.json").stat().st_mtime_ns
@@ -56,6 +70,7 @@ def test_one_environment_two_learners(llmzoo, small, tmp_path):
     more = json.loads((tmp_path / "bench" / "results.json").read_text())
     assert [row["steps"] for row in more] == [2, 2]
     assert [row["before"] for row in more] == [row["before"] for row in rows]
+    check_bundle(llmzoo, tmp_path / "bench", more)
 
     said = llmzoo(*argv, "--temperature", 0.5)
     assert said.code == 2

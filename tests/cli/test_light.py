@@ -36,6 +36,8 @@ MISTAKES = [
     "trian",
     "compare evals/a evals/b",
     "eval comprae evals/a evals/b",
+    "eval verify nowhere",
+    "eval bundle nowhere --out bundles/b",
     "info --machine --learners",
 ]
 CALLS = """

@@ -30,7 +30,14 @@ def test_the_help_lists_12_commands_in_four_groups(llmzoo):
     subcommands = [" ".join(line.split()[:2]) for line in lines if re.match(r"    \w", line)]
     assert subcommands == [
         "check tasks",
-        *("eval compare", "eval rescore", "eval league", "eval exploit"),
+        *(
+            "eval compare",
+            "eval rescore",
+            "eval bundle",
+            "eval verify",
+            "eval league",
+            "eval exploit",
+        ),
         *("serve envs", "serve gateway"),
     ]
 

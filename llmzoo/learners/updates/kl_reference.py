@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
 from llmzoo.distributed import ranks
-from llmzoo.distributed.sharding import full_tensor
 from llmzoo.errors import CheckpointError
+from llmzoo.models.tensor_io import hash_weights
 from llmzoo.policies.transformers import TransformersPolicy
 
 
@@ -57,13 +55,3 @@ class StartingPolicies(FrozenWeights):
     def get(self, name: str) -> TransformersPolicy | None:
         """The copy of a policy, or None."""
         return self._copies.get(name)
-
-
-def hash_weights(weights: Iterable[Tensor]) -> str:
-    """A hash of all bits of the weights, in order."""
-    hasher = hashlib.blake2b(digest_size=16)
-    for tensor in weights:
-        hasher.update(
-            full_tensor(tensor.detach()).cpu().contiguous().flatten().view(torch.uint8).numpy().data
-        )
-    return hasher.hexdigest()

@@ -1,0 +1,95 @@
+"""Judges the stored episodes again: the completions are played from the task and the seed."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pettingzoo import AECEnv
+
+from llmzoo import files, registry
+from llmzoo.errors import ConfigError, FallbackWarning, LlmzooError
+from llmzoo.evaluation.bundles.checks import Finding, differences, name_some, ok, wrong
+from llmzoo.evaluation.bundles.layout import StoredEvaluation, row_key
+from llmzoo.evaluation.collect import refuse_fallback, task_label
+from llmzoo.evaluation.rescore import replay_completions
+from llmzoo.records.episode_rows import to_episode, to_row
+from llmzoo.runs.trust import check_environment
+
+_WORKERS = 8  # programs that run at once
+
+EnvFactory = Callable[[], AECEnv]
+
+
+def env_factory(
+    folder: Path,
+    evaluation: StoredEvaluation,
+    env: str | None,
+    env_args: Mapping[str, Any] | None,
+) -> EnvFactory:
+    """What makes the environment of an evaluation.
+
+    ``env`` and ``env_args``: the user's own, which name code and servers that the user trusts. Raises
+    :class:`llmzoo.errors.LlmzooError` if the environment cannot be made here, or should not be.
+    """
+    config = evaluation.config
+    if registry.is_remote(config["env"]) and env != config["env"]:
+        raise ConfigError(
+            f"the environment is on a server, {config['env']}: pass --env with this address to call it"
+        )
+    if env is not None and env != config["env"]:
+        raise ConfigError(f"the bundle was played in {config['env']}, not {env}")
+    check_environment(folder, config, env, env_args)
+    make = partial(registry.make, config["env"], **{**config["env_args"], "split": config["split"]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)  # the error below says the same
+        try:
+            refuse_fallback(make(), config["env"])
+        except (ValueError, TypeError, OSError, ImportError) as error:  # arguments do not fit
+            if isinstance(error, LlmzooError):
+                raise
+            raise ConfigError(f"{config['env']} cannot be made: {error!r:.200}") from error
+    return make
+
+
+def check_episodes(
+    evaluation: StoredEvaluation, make: EnvFactory, on_episode: Callable[[], object]
+) -> Finding:
+    """The tasks, observations, rewards, infos and outcomes of all episodes are what the environment gives.
+
+    An episode that is judged differently is judged twice, because a slow machine can stop a program.
+    ``on_episode`` is called after each.
+    """
+
+    def judge(row: Mapping[str, Any]) -> str:
+        found = judge_row(make, row) and judge_row(make, row)
+        on_episode()
+        return found
+
+    workers = _WORKERS if make().metadata.get("slow_step") else 1
+    with ThreadPoolExecutor(workers) as pool:
+        found = [*pool.map(judge, evaluation.rows)]
+    failed = [row_key(row) for row, why in zip(evaluation.rows, found, strict=True) if why]
+    if failed:
+        return wrong(
+            f"{len(failed)} of {len(found)} episodes are judged differently, as (task, sample): "
+            f"{name_some(failed)}; the first: {next(filter(None, found))}"
+        )
+    return ok(f"{len(found)} episodes: tasks, observations, rewards, infos and outcomes")
+
+
+def judge_row(make: EnvFactory, row: Mapping[str, Any]) -> str:
+    """How an episode differs from what the environment gives for its completions; "" if it does not."""
+    stored = to_episode(row)
+    try:
+        episode, why = replay_completions(make, stored, row["task"])
+    except (IndexError, ValueError) as error:  # the split has no such task
+        return f"task {row['task']} cannot be played: {error!r:.120}"
+    judged = to_row(episode, row_key(row), task_label(episode, row["task"]))
+    found = [*differences(dict(row), json.loads(files.dump_json(judged)))]
+    return why or "; ".join(found[:1])

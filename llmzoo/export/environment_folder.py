@@ -22,7 +22,7 @@ from llmzoo.errors import ConfigError, LlmzooError, UnknownNameError
 from llmzoo.export.croissant import describe_dataset
 from llmzoo.export.description import SECRET_NAME, USER_IN_ADDRESS
 from llmzoo.export.environment_source import EnvironmentSource, find_environment
-from llmzoo.export.task_rows import COLUMNS, read_task_rows
+from llmzoo.export.task_rows import COLUMNS, measure_return_range, read_task_rows
 from llmzoo.names import NAME_RULE, is_name
 from llmzoo.version import __version__
 
@@ -85,8 +85,9 @@ def export_environment(
     agents, rest = _choose_agents(make, agent)
     policies = fill_other_agents(others, rest)
     rows, tasks_from = read_task_rows(make, source.title, list(agents), policies, tasks)
+    reward_range = measure_return_range(make, agents[0], policies) if len(agents) == 1 else None
     content = _Folder(
-        source, args, agents, rest, others, version, license_id, rows, tasks_from
+        source, args, agents, rest, others, version, license_id, rows, tasks_from, reward_range
     ).files()
     _write(out, content)
     return EnvironmentExport(
@@ -112,6 +113,7 @@ class _Folder:
         license_id: str,
         rows: Mapping[str, list[dict[str, Any]]],
         tasks_from: str,
+        reward_range: tuple[int, int] | None,
     ):
         self.source, self.agents, self.rows = source, agents, rows
         self.tasks_from, self.version, self.license_id = tasks_from, version, license_id
@@ -145,6 +147,9 @@ class _Folder:
             "dependencies": json.dumps([llmzoo, *source.requirements]),
             "packages": "\n".join(lines),
             "openenv_extra": openenv,
+            "validation": _VALIDATION.substitute(low=reward_range[0], high=reward_range[1])
+            if reward_range
+            else "",
             "who_sentence": who,
             "license_key": license_id.lower(),
             "openenv_install": "pip install '.[openenv]'\n" if self.one_agent else "",
@@ -224,6 +229,17 @@ class _Folder:
         )
 
 
+# for openenv validate
+_VALIDATION = Template("""\
+validation:
+  reward:
+    range: [$low, $high]  # of the silent policy and the expert on the first tasks, as whole numbers
+    floor_margin: 0.1
+  resources: {cpu: 1, memory_mb: 1024, disk_mb: 2048, episode_timeout_s: 60}
+  capabilities:
+    verifier: {kind: reward_channel}
+  types: {tags: [llmzoo]}
+""")
 _ORIGINS = {
     "generator": "a generator: a program draws them from a fixed seed",
     "sample": "llmzoo's shipped sample, which was written for llmzoo",

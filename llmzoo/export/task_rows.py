@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pettingzoo import AECEnv
 
 from llmzoo.adapters.single_agent import ControlledAgent, SingleAgentEnv
-from llmzoo.errors import ConfigError, LlmzooError
-from llmzoo.evaluation.collect import count_tasks, refuse_fallback
+from llmzoo.errors import ConfigError, LlmzooError, NoScriptedPolicyError
+from llmzoo.evaluation.collect import collect, count_tasks, refuse_fallback
 from llmzoo.policies.base import Policy
 
 SPLITS = ("train", "test")
+MEASURED_TASKS = 5  # for the range of rewards
 GENERATED_TASKS = 100  # rows of a split whose tasks have no end
 # column -> what it is; ``observation`` is left out where tasks come from the hub
 COLUMNS: Mapping[str, str] = {
@@ -60,6 +62,28 @@ def read_task_rows(
             for split, split_rows in rows.items()
         }
     return rows, source
+
+
+def measure_return_range(
+    make: Callable[..., AECEnv], agent: str, policies: Mapping[str, Policy]
+) -> tuple[int, int] | None:
+    """Whole numbers around the returns of ``agent`` if it is silent and if it is the expert.
+
+    Both play the first ``MEASURED_TASKS`` training tasks. None if the environment has no expert, or if the
+    two earn the same.
+    """
+    try:
+        returns = [
+            episode.totals[agent]
+            for player in ("silent", "expert")
+            for episode in collect(
+                lambda: make(split="train"), {**policies, agent: player}, tasks=MEASURED_TASKS
+            )
+        ]
+    except NoScriptedPolicyError:
+        return None
+    low, high = math.floor(min(returns)), math.ceil(max(returns))
+    return (low, high) if low < high else None
 
 
 def _count(env: AECEnv, name: str, tasks: int | None) -> int:

@@ -40,12 +40,12 @@ ROOT = Path(__file__).resolve().parents[2]
 WORKER = Path(__file__).parent / "workers" / "exported_host.py"
 SPLIT = "test"
 HOSTILE = ("nonsense", "[1, 2", "\u202e\u2603 {{}} <|im_end|>", "0" * 300, "- " * 50 + "?")
-# the extra of llmzoo, and whether the versions of constraints.txt fit the host
+# the extras of llmzoo (tool_use_v0 needs tools), and whether the versions of constraints.txt fit the host
 HOSTS = {
-    "pettingzoo": ("", True),
-    "trl": ("[train]", True),
-    "verifiers": ("[verifiers]", False),
-    "openenv": ("[openenv]", False),
+    "pettingzoo": ("tools", True),
+    "trl": ("tools,train", True),
+    "verifiers": ("tools,verifiers", False),
+    "openenv": ("tools,openenv", False),
 }
 
 
@@ -152,18 +152,18 @@ def prepare_host(host: str, wheel: Path, venvs: Path) -> Path:
     python = venvs / host / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(venvs / host)], check=True)
-    extra, constrained = HOSTS[host]
-    pins = ["-c", str(ROOT / "constraints.txt")] if constrained else []
-    # tool_use_v0 needs the extra tools
-    _pip(python, *pins, "setuptools>=77", f"llmzoo-marl{extra} @ {wheel.as_uri()}")
-    _pip(python, *pins, f"llmzoo-marl[tools] @ {wheel.as_uri()}")
+        extras, constrained = HOSTS[host]
+        pins = ["-c", str(ROOT / "constraints.txt")] if constrained else []
+        _pip(python, *pins, "setuptools>=77", f"llmzoo-marl[{extras}] @ {wheel.as_uri()}")
     _pip(python, "--no-deps", "--force-reinstall", str(wheel))
     return python
 
 
 def _pip(python: Path, *arguments: str) -> None:
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, *arguments], check=True)
+    done = subprocess.run([*pip, *arguments], capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{python}: pip install failed:\n{done.stderr[-2000:]}")
 
 
 def play_host(host: str, python: Path, folder: Path, case: dict[str, Any]) -> list[Any]:
@@ -184,6 +184,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--hosts", nargs="+", choices=HOSTS, default=list(HOSTS))
+    parser.add_argument("--cases", type=int, nargs="+", help="numbers of cases, from 0; all by default")
     parser.add_argument("--venvs", type=Path, default=ROOT / ".bench" / "hosts")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
@@ -193,6 +194,8 @@ def main() -> None:
         wheel = build_wheel(work)
         pythons = {host: prepare_host(host, wheel, options.venvs) for host in options.hosts}
         for number, case in enumerate(cases()):
+            if options.cases is not None and number not in options.cases:
+                continue
             row = _compare(case, work / f"case{number}", pythons, options.seeds)
             rows.append(row)
             cells = "  ".join(f"{host} {row['equal'].get(host, {}).get('all', '-')}" for host in pythons)

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from llmzoo import registry
+from llmzoo.cli.arguments import check_env_args
 from llmzoo.cli.options import CommandOptions, parse_options
 from llmzoo.cli.output import print_json, redirect_stdout_to_stderr
 from llmzoo.export.environment_folder import export_environment
@@ -54,13 +56,17 @@ class ExportEnvOptions(CommandOptions):
 
 def run(argv: Sequence[str]) -> None:
     options = ExportEnvOptions(**parse_options("export env", argv, ExportEnvOptions))
+    env_args = options.env_args
     with redirect_stdout_to_stderr():
+        if options.env in registry.list_envs():  # a file is imported by the export
+            split = "the package has both splits"
+            env_args = check_env_args(options.env, env_args, split=split, measured=False)
         done = export_environment(
             options.env,
             options.out,
             agent=options.agent,
             others=options.others,
-            env_args=options.env_args,
+            env_args=env_args,
             tasks=options.tasks,
             name=options.name,
             version=options.version,

@@ -328,6 +328,8 @@ def _check_license(source: EnvironmentSource, license: str | None) -> str:
 
 def _check_args(args: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments, if they are plain values that mean the same on another machine."""
+    if "split" in args:
+        raise ConfigError("split is no argument here: the package has both splits")
     for name, value in args.items():
         _check_arg(name, value)
     return dict(args)

@@ -199,11 +199,12 @@ def _requirements(file: Path, text: str) -> tuple[str, ...]:
         elif isinstance(node, ast.ImportFrom):
             modules.add("" if node.level else str(node.module).partition(".")[0])
     for module in sorted(modules):
-        beside = [file.with_name(f"{module}.py"), file.with_name(module)]
-        if module == "" or (module not in sys.stdlib_module_names and any(map(Path.exists, beside))):
+        is_stdlib = module in sys.stdlib_module_names
+        beside = [] if is_stdlib else [file.with_name(f"{module}.py"), file.parent / module]
+        if any(map(Path.exists, beside)):  # "" is a relative import, and the folder itself
             raise ConfigError(
-                f"{file} imports {module or 'a module'!r} from its own folder, and only one file is "
-                "copied: move what it needs into it"
+                f"{file} imports {module or '.'!r} from its own folder, and only one file is copied: "
+                "move what it needs into it"
             )
     owners = packages_distributions()
     brought = {"llmzoo", "pettingzoo", "gymnasium", "numpy", "rich"}

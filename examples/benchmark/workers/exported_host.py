@@ -57,7 +57,7 @@ def play_pettingzoo(case: Case) -> list[Played]:
 
 
 def play_trl(case: Case) -> list[Played]:
-    """``GRPOTrainer`` with the package's ``environment_factory``, one step for each task.
+    """``GRPOTrainer`` with the package's ``environment_factory``, a few tasks in each step.
 
     ``generate`` of the model is replaced by the stand-in. All else is TRL's: the data set, the prompts, the
     tokens, the calls of the tool, the reward.
@@ -117,6 +117,7 @@ def play_trl(case: Case) -> list[Played]:
             assert episodes.setdefault(number, {package.AGENTS[0]: own}) == {package.AGENTS[0]: own}
         return returns
 
+    each = max(n for n in range(1, 11) if case["tasks"] % n == 0)  # tasks of a step
     rows = load_dataset("json", data_files=case["data"], split="train").select(range(case["tasks"]))
     with tempfile.TemporaryDirectory() as folder:
         trainer = GRPOTrainer(
@@ -127,8 +128,8 @@ def play_trl(case: Case) -> list[Played]:
             train_dataset=rows.map(lambda row: {"prompt": [{"role": "user", "content": ""}]}),
             args=GRPOConfig(
                 output_dir=folder,
-                max_steps=(2 * case["tasks"] + 7) // 8,
-                per_device_train_batch_size=8,
+                max_steps=case["tasks"] // each,
+                per_device_train_batch_size=2 * each,
                 num_generations=2,
                 max_completion_length=8192,
                 max_tool_calling_iterations=64,

@@ -68,7 +68,12 @@ def cases() -> list[Case]:
         Case("two agents at the same time", "house_build_v0", "builder_1"),
         Case("one agent", "plan_path_v0", None, env_args={"num_agents": 1}),
         Case("tools", "tool_use_v0", "executor_1"),
-        Case("a user's file", "word_chain.py", "adder_1", file=render_files("env", "word_chain")["word_chain.py"]),
+        Case(
+            "a user's file",
+            "word_chain.py",
+            "adder_1",
+            file=render_files("env", "word_chain")["word_chain.py"],
+        ),
         Case("two agents, one policy plays both", "sudoku_v0", "all"),
     ]
 
@@ -101,7 +106,10 @@ def play_reference(case: Case, env: str, agents: Sequence[str], tasks: int) -> t
                 answers[text] = _choose_answer(game, agent, text)
             game.step(answers[text])
         episodes.append(
-            {a: {"observations": read[a], "return": totals[a], "success": success[a]} for a in agents}
+            {
+                a: {"observations": read[a], "return": totals[a], "success": success[a]}
+                for a in agents
+            }
         )
     return answers, episodes
 
@@ -173,7 +181,12 @@ def play_host(host: str, python: Path, folder: Path, case: dict[str, Any]) -> li
         asked, out = Path(name) / "case.json", Path(name) / "out.json"
         asked.write_text(json.dumps(case))
         command = [str(python), str(WORKER), host, str(asked), str(out)]
-        clean = {"PATH": "/usr/bin:/bin", "HOME": name, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+        clean = {
+            "PATH": "/usr/bin:/bin",
+            "HOME": name,
+            "OMP_NUM_THREADS": "1",
+            "HF_HUB_OFFLINE": "1",
+        }
         done = subprocess.run(command, env=clean, cwd=name, capture_output=True, text=True)
         if done.returncode:
             raise SystemExit(f"{host} failed:\n{done.stderr[-4000:]}")
@@ -184,7 +197,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--hosts", nargs="+", choices=HOSTS, default=list(HOSTS))
-    parser.add_argument("--cases", type=int, nargs="+", help="numbers of cases, from 0; all by default")
+    parser.add_argument(
+        "--cases", type=int, nargs="+", help="numbers of cases, from 0; all by default"
+    )
     parser.add_argument("--venvs", type=Path, default=ROOT / ".bench" / "hosts")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
@@ -198,7 +213,9 @@ def main() -> None:
                 continue
             row = _compare(case, work / f"case{number}", pythons, options.seeds)
             rows.append(row)
-            cells = "  ".join(f"{host} {row['equal'].get(host, {}).get('all', '-')}" for host in pythons)
+            cells = "  ".join(
+                f"{host} {row['equal'].get(host, {}).get('all', '-')}" for host in pythons
+            )
             print(f"{row['env']:<14} {row['agents']:<22} {cells}", flush=True)
     if options.out is not None:
         options.out.write_text(json.dumps(rows, indent=1) + "\n")

@@ -121,7 +121,8 @@ def _read(file: Path) -> str:
 def _load(file: Path, module: str) -> object:
     """Run the file as ``module``. Raises :class:`ConfigError` if it raises."""
     spec = importlib.util.spec_from_file_location(module, file)
-    assert spec is not None and spec.loader is not None  # its name ends in .py
+    assert spec is not None  # its name ends in .py
+    assert spec.loader is not None
     loaded = importlib.util.module_from_spec(spec)
     sys.modules[module] = loaded  # dataclasses look their module up
     try:

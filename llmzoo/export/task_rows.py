@@ -28,7 +28,11 @@ COLUMNS: Mapping[str, str] = {
 
 
 def read_task_rows(
-    make: Callable[..., AECEnv], name: str, agents: list[str], policies: Mapping[str, Policy], tasks: int | None
+    make: Callable[..., AECEnv],
+    name: str,
+    agents: list[str],
+    policies: Mapping[str, Policy],
+    tasks: int | None,
 ) -> tuple[dict[str, list[dict[str, Any]]], str]:
     """The rows of each split, and where the tasks come from (``source`` in the infos).
 
@@ -46,7 +50,7 @@ def read_task_rows(
                 {"split": split, **_row(env, task, agents, policies)}
                 for task in range(_count(env, name, tasks))
             ]
-            source = str(next(iter(env.infos.values()), {}).get("source", source))
+            source = str(next(iter(env.infos.values())).get("source", source))
         except LlmzooError:
             raise
         except Exception as error:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from datasets import load_dataset
+from pages import blocks
 
 import llmzoo as zoo
 from llmzoo.adapters.answered_episode import AnsweredEpisode
@@ -23,8 +24,8 @@ from llmzoo.cli.new import render_files
 from llmzoo.envs import sources
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.export.environment_folder import export_environment
-from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies import load
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.records import Completion
 from llmzoo.version import __version__
 
@@ -76,7 +77,9 @@ def contents(folder):
 
 
 def rows(folder, split):
-    return [json.loads(line) for line in (folder / "data" / f"{split}.jsonl").read_text().splitlines()]
+    return [
+        json.loads(line) for line in (folder / "data" / f"{split}.jsonl").read_text().splitlines()
+    ]
 
 
 # what is in the folder
@@ -118,7 +121,9 @@ def test_nothing_names_this_machine(tmp_path, game_file):
         assert b"do-not-publish" not in data, path
         assert str(tmp_path).encode() not in data, path
         assert str(Path.home()).encode() not in data, path
-        assert b"llmzoo_exported_" not in data, path  # the name of the file's module in this process
+        assert b"llmzoo_exported_" not in data, (
+            path
+        )  # the name of the file's module in this process
     assert (done.folder / "word_chain" / "environment.py").read_text() == game_file.read_text()
 
 
@@ -234,6 +239,22 @@ def test_texts_of_a_public_set_are_not_copied(tmp_path, monkeypatch):
     published = b"".join(contents(done.folder).values()).decode()
     assert not [r["question"] for r in records if r["question"] in published]
     assert "its texts are not copied" in (done.folder / "README.md").read_text()
+
+
+def test_the_readme_s_programs_work(sudoku, imported, monkeypatch):
+    imported(sudoku, "sudoku_v0")
+    monkeypatch.chdir(sudoku)
+    programs = [
+        content for language, content, _ in blocks(sudoku / "README.md") if language == "python"
+    ]
+    pettingzoo, trl, openenv, datasets = programs
+    namespace = {}
+    exec(pettingzoo, namespace)
+    assert namespace["info"]["success"] is False
+    exec(datasets, namespace)
+    assert namespace["tasks"].num_rows == {"train": 3, "test": 3}
+    for program in (trl, openenv):  # they need a model and a server
+        compile(program, "README.md", "exec")
 
 
 # Croissant
@@ -493,7 +514,10 @@ def test_the_sample_does_not_stand_in_for_a_public_set(tmp_path):
         ("x = 1\n", "defines no class of PettingZoo"),
         ("env = 3\n", "defines no class of PettingZoo"),
         ("def env(size):\n    pass\n", "every argument must have a default"),
-        ("def env(split='train'):\n    raise OSError('no disk')\n", r"OSError: no disk.*llmzoo check"),
+        (
+            "def env(split='train'):\n    raise OSError('no disk')\n",
+            r"OSError: no disk.*llmzoo check",
+        ),
         ("def env(split='train'):\n    return 3\n", "not an environment of PettingZoo"),
         ("import helper\n", "'helper' from its own folder"),
         ("from . import x\n", "from its own folder"),
@@ -520,7 +544,9 @@ def test_more_refusals_of_files(tmp_path, game_file):
     game_file.write_text(source + "\nclass Other(WordChain):\n    pass\n")
     refused("WordChain, Other: say which", str(game_file), out, agent="all", license="MIT")
     named = f"{game_file}:Other"
-    assert export_environment(named, out, agent="all", tasks=1, license="MIT").package == "word_chain"
+    assert (
+        export_environment(named, out, agent="all", tasks=1, license="MIT").package == "word_chain"
+    )
     game_file.write_bytes(b"\xff\xfe")
     refused("not UTF-8", str(game_file), tmp_path / "out2", agent="all", license="MIT")
 

@@ -203,7 +203,15 @@ def play_openenv(case: Case) -> list[Played]:
     """The server as the Dockerfile starts it, in a process of its own, and the package's client."""
     package = importlib.import_module(case["package"])
     client = importlib.import_module(f"{case['package']}.client")
-    command = ["-m", "uvicorn", "server.app:app", "--port", str(case["port"]), "--log-level", "error"]
+    command = [
+        "-m",
+        "uvicorn",
+        "server.app:app",
+        "--port",
+        str(case["port"]),
+        "--log-level",
+        "error",
+    ]
     address = f"http://127.0.0.1:{case['port']}"
     server = subprocess.Popen([sys.executable, *command], cwd=case["folder"])
 

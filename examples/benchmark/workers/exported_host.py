@@ -59,19 +59,22 @@ def play_pettingzoo(case: Case) -> list[Played]:
 def play_trl(case: Case) -> list[Played]:
     """``GRPOTrainer`` with the package's ``environment_factory``, a few tasks in each step.
 
-    ``generate`` of the model is replaced by the stand-in. All else is TRL's: the data set, the prompts, the
+    ``generate`` of a very small model is replaced by the stand-in. All else is TRL's: the data set, the prompts, the
     tokens, the calls of the tool, the reward.
     """
     import torch
     from datasets import load_dataset
+    from transformers import LlamaConfig, LlamaForCausalLM
     from trl import GRPOConfig, GRPOTrainer
 
     from llmzoo.policies import load_model
 
     package = importlib.import_module(case["package"])
     trl_env = importlib.import_module(f"{case['package']}.trl_env")
-    policy = load_model("tiny")
-    tokenizer = trl_env.with_plain_chat(policy.tokenizer)
+    tokenizer = trl_env.with_plain_chat(load_model("tiny").tokenizer)
+    sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1}
+    heads = {"num_attention_heads": 1, "num_key_value_heads": 1, "max_position_embeddings": 2**15}
+    model = LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), **sizes, **heads))
     end, pad = tokenizer.eos_token, tokenizer.pad_token_id
     read: dict[int, list[str]] = {}  # of each environment of the trainer, in the running episode
     episodes: dict[int, Played] = {}
@@ -87,7 +90,7 @@ def play_trl(case: Case) -> list[Played]:
         return torch.tensor([row + [pad] * (longest - len(row)) for row in rows])
 
     eos = tokenizer.eos_token_id
-    policy.model.generate = generate
+    model.generate = generate
     make = trl_env.environment_factory(split=case["split"])
 
     def recorded() -> Any:
@@ -121,7 +124,7 @@ def play_trl(case: Case) -> list[Played]:
     rows = load_dataset("json", data_files=case["data"], split="train").select(range(case["tasks"]))
     with tempfile.TemporaryDirectory() as folder:
         trainer = GRPOTrainer(
-            model=policy.model,
+            model=model,
             processing_class=tokenizer,
             environment_factory=recorded,
             reward_funcs=reward,

@@ -40,12 +40,12 @@ ROOT = Path(__file__).resolve().parents[2]
 WORKER = Path(__file__).parent / "workers" / "exported_host.py"
 SPLIT = "test"
 HOSTILE = ("nonsense", "[1, 2", "\u202e\u2603 {{}} <|im_end|>", "0" * 300, "- " * 50 + "?")
-# the extras of llmzoo (tool_use_v0 needs tools), and whether the versions of constraints.txt fit the host
+# the extras of llmzoo (tool_use_v0 needs tools), further packages, and whether the versions of constraints.txt fit the host
 HOSTS = {
-    "pettingzoo": ("tools", True),
-    "trl": ("tools,train", True),
-    "verifiers": ("tools,verifiers", False),
-    "openenv": ("tools,openenv", False),
+    "pettingzoo": ("tools", ("mlcroissant",), True),
+    "trl": ("tools,train", (), True),
+    "verifiers": ("tools,verifiers", (), False),
+    "openenv": ("tools,openenv", (), False),
 }
 
 
@@ -160,9 +160,9 @@ def prepare_host(host: str, wheel: Path, venvs: Path) -> Path:
     python = venvs / host / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(venvs / host)], check=True)
-        extras, constrained = HOSTS[host]
+        extras, others, constrained = HOSTS[host]
         pins = ["-c", str(ROOT / "constraints.txt")] if constrained else []
-        _pip(python, *pins, "setuptools>=77", f"llmzoo-marl[{extras}] @ {wheel.as_uri()}")
+        _pip(python, *pins, "setuptools>=77", *others, f"llmzoo-marl[{extras}] @ {wheel.as_uri()}")
     _pip(python, "--no-deps", "--force-reinstall", str(wheel))
     return python
 

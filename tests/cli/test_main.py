@@ -31,6 +31,7 @@ def test_the_help_lists_12_commands_in_four_groups(llmzoo):
     assert subcommands == [
         "check tasks",
         *("eval compare", "eval rescore", "eval league", "eval exploit"),
+        "export env",
         *("serve envs", "serve gateway"),
     ]
 

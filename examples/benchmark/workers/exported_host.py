@@ -25,11 +25,19 @@ Played = dict[str, dict[str, Any]]  # of each agent: observations, return, succe
 
 
 def play_pettingzoo(case: Case) -> list[Played]:
-    """PettingZoo's own loop over the package's ``env``; a scripted policy of llmzoo plays the others."""
+    """PettingZoo's own loop over the package's ``env``; a scripted policy of llmzoo plays the others.
+
+    Before that, ``mlcroissant`` validates the folder's metadata and reads all rows through it.
+    """
+    import mlcroissant
+
     from llmzoo.policies import load
     from llmzoo.policies.base import PolicyRequest
 
     package = importlib.import_module(case["package"])
+    described = mlcroissant.Dataset(jsonld=f"{case['folder']}/croissant.json")
+    assert not described.metadata.ctx.issues.errors
+    assert sum(1 for _ in described.records(case["split"])) == case["tasks"]
     game, others = package.env(split=case["split"]), load(package.OTHERS)
     episodes = []
     for task in range(case["tasks"]):
@@ -203,7 +211,10 @@ def play_verifiers(case: Case) -> list[Played]:
 
 
 def play_openenv(case: Case) -> list[Played]:
-    """The server as the Dockerfile starts it, in a process of its own, and the package's client."""
+    """The server as the Dockerfile starts it, in a process of its own, and the package's client.
+
+    Before that, ``openenv validate`` checks the folder.
+    """
     package = importlib.import_module(case["package"])
     client = importlib.import_module(f"{case['package']}.client")
     command = [

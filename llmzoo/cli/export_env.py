@@ -15,10 +15,9 @@ from llmzoo.export.environment_folder import export_environment
 
 @dataclass(frozen=True, kw_only=True)
 class ExportEnvOptions(CommandOptions):
-    """Export an environment as a folder that others install: a package for PettingZoo, TRL, verifiers
-    and OpenEnv, and a data set of its tasks with a card, checksums, a licence and Croissant metadata.
+    """Export an environment as a package for PettingZoo, TRL, verifiers and OpenEnv, with its tasks.
 
-    Nothing is uploaded.
+    The tasks are a data set with a card, checksums, a licence and Croissant metadata. Nothing is uploaded.
 
     Args:
         env: id of the environment, or your file, as FILE.py or FILE.py:NAME, which is copied; can be

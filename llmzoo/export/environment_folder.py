@@ -151,6 +151,9 @@ class _Folder:
             if reward_range
             else "",
             "who_sentence": who,
+            "host_names": "PettingZoo, TRL, verifiers and OpenEnv"
+            if self.one_agent
+            else "PettingZoo, TRL and verifiers",
             "license_key": license_id.lower(),
             "openenv_install": "pip install '.[openenv]'\n" if self.one_agent else "",
             "origin": _ORIGINS.get(tasks_from, f"a list (`{_plain(tasks_from)}`)"),

@@ -17,7 +17,8 @@ PACKAGE = Path(llmzoo.__file__).parent
 # from the top down; parts of one row do not import one another
 LAYERS = (
     ("cli",),
-    ("report", "adapters", "export", "serve", "testing"),
+    ("report", "export", "testing"),
+    ("adapters", "serve"),
     ("attacks",),
     ("training",),
     ("evaluation",),

@@ -25,6 +25,7 @@ SECTIONS: dict[str, list[str]] = {
         "adapters/index",
         "other_collections",
         "exporting",
+        "publishing",
     ],
     "How to scale": ["distributed", "ray", "serving", "serving_policies"],
     "Reference": [

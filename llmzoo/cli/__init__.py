@@ -42,6 +42,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "bench": "Compare learners on environments.",
         "report": "Write an HTML page about training runs: curves, settings, episodes.",
         "export": "Export trained models as transformers or peft folders.",
+        "export env": "Export an environment as a package for other hosts, and its tasks.",
     },
     "Hosting and models": {
         "serve": "Serve the agents of a run, or a model, over OpenAI's API.",

@@ -17,8 +17,8 @@ from llmzoo.policies import run_models
 from llmzoo.runs import run_folder
 from llmzoo.runs.policy_plans import SHARED
 
-_USER = re.compile(r"://[^/?#\s]*@")  # user and password in an address
-_SECRET = re.compile(r"api_?key|secret|password|(^|_)token$", re.IGNORECASE)
+USER_IN_ADDRESS = re.compile(r"://[^/?#\s]*@")  # user and password in an address
+SECRET_NAME = re.compile(r"api_?key|secret|password|(^|_)token$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,11 +121,11 @@ def _without_secrets(value: Any) -> Any:
     """Settings without keys, passwords, secrets and tokens, which are recognised by name."""
     if isinstance(value, Mapping):
         return {
-            name: "(left out)" if _SECRET.search(str(name)) else _without_secrets(inner)
+            name: "(left out)" if SECRET_NAME.search(str(name)) else _without_secrets(inner)
             for name, inner in value.items()
         }
     if isinstance(value, list | tuple):
         return [_without_secrets(inner) for inner in value]
     if isinstance(value, str) and Path(value).is_absolute() and os.path.exists(value):
         return Path(value).name  # the path on this machine is private
-    return _USER.sub("://", value) if isinstance(value, str) else value
+    return USER_IN_ADDRESS.sub("://", value) if isinstance(value, str) else value

@@ -38,6 +38,7 @@ def test_the_help_lists_12_commands_in_four_groups(llmzoo):
             "eval league",
             "eval exploit",
         ),
+        "export env",
         *("serve envs", "serve gateway"),
     ]
 

@@ -57,14 +57,15 @@ class AgentEpisode:
         self.step_error: Exception | None = None  # an error of a step, which TRL hides
         self._request_count = 0
 
-    def start(self, seed: int) -> str:
+    def start(self, seed: int, task: int | None = None) -> str:
         """Begin the episode of ``seed``; returns the agent's first observation.
 
-        Raises :class:`ConfigError` for an episode in which the agent has no turn.
+        ``task``: number of the task in the split; by default the seed draws one. Raises
+        :class:`ConfigError` for an episode in which the agent has no turn.
         """
         self.seed, self.answers, self.episode_return, self._request_count = seed, [], 0.0, 0
         self.success, self.step_error = False, None
-        self.env.reset(seed=seed)
+        self.env.reset(seed=seed, options=None if task is None else {"task": task})
         self._play_others()
         if self.over:
             raise ConfigError(f"the episode of seed {seed} has no turn of {self.agent}")
@@ -139,14 +140,16 @@ class TrlAgentEnv:
     def __init__(self, episode: AgentEpisode):
         self.play = episode
 
-    def reset(self, seed: int | None = None, **columns: Any) -> str:
-        """Start the task of a row's seed; returns the observation, which TRL appends to the row's
-        prompt."""
+    def reset(self, seed: int | None = None, task: int | None = None, **columns: Any) -> str:
+        """Start the task of a row; returns the observation, which TRL appends to the row's prompt.
+
+        The row's ``seed`` draws the task, unless ``task`` gives its number in the split.
+        """
         if seed is None:
             raise ConfigError(
                 "this row has no seed: the rows are those of llmzoo.adapters.trl.dataset(seeds)"
             )
-        return self.play.start(int(seed))
+        return self.play.start(int(seed), None if task is None else int(task))
 
     def answer(self, text: str) -> str:
         """Give your answer, and read what comes next.

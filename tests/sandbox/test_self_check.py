@@ -50,7 +50,10 @@ def test_a_wrong_control_and_a_suite_that_dies_are_failures():
 
 
 def test_without_namespaces_the_fakes_are_tried_and_the_harms_are_not(monkeypatch):
-    tried = [{"wrong": []}, record(GROUPS["fakes/exits"][0].name, "succeeded", "passed as literal (data)")]
+    tried = [
+        {"wrong": []},
+        record(GROUPS["fakes/exits"][0].name, "succeeded", "passed as literal (data)"),
+    ]
     monkeypatch.setattr(check, "_fakes_here", lambda level, deadline: tried)
     found = results({"as": "user", "unavailable": "no world of its own"})
     assert (found["harms/reading"].held, found["harms/reading"].why) == (

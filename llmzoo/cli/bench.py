@@ -238,7 +238,9 @@ def _evaluate_run(run: Path, out: Path) -> None:
     agents = make_env(config["env"], {**env_args, "split": config["eval_split"]}).possible_agents
     evaluate(
         config["env"],
-        load_policy_for_agents(str(run), agents, seed=config["seed"], device=config.get("device")),
+        load_policy_for_agents(
+            str(run), agents, LoadSettings(device=config.get("device")), seed=config["seed"]
+        ),
         tasks=config["eval_tasks"],
         split=config["eval_split"],
         seed=config["seed"],

@@ -14,7 +14,7 @@ from llmzoo.evaluation.bundles.source import is_same_source, other_machine
 from llmzoo.models.model_catalog import TINY
 from llmzoo.policies import SCRIPTED
 from llmzoo.policies.base import Policy
-from llmzoo.policies.settings import Sampling, SamplingPolicy
+from llmzoo.policies.settings import LoadSettings, Sampling, SamplingPolicy
 from llmzoo.records import Completion, Decision, Episode, Group
 from llmzoo.records.episode_rows import to_episode
 from llmzoo.rollout.episodes import play_episodes
@@ -150,7 +150,9 @@ def _load(evaluation: StoredEvaluation, name: str, agents: Sequence[str]) -> dic
     """The policy called ``name`` for these agents, with the recorded seed, sampling and prompts."""
     chat = evaluation.settings_for(agents[0]).get("chat") or {}
     given = {key: value for key, value in chat.items() if value is not None}
-    loaded = load_policy_for_agents(name, agents, seed=evaluation.config["seed"], chat=given)
+    loaded = load_policy_for_agents(
+        name, agents, LoadSettings(chat=given), seed=evaluation.config["seed"]
+    )
     return {agent: _with_sampling(loaded[agent], evaluation, agent) for agent in agents}
 
 

@@ -26,6 +26,7 @@ from llmzoo.evaluation.bundles.write import write_bundle
 from llmzoo.evaluation.collect import make_env
 from llmzoo.evaluation.evaluate import evaluate
 from llmzoo.learners import LEARNERS
+from llmzoo.policies.settings import LoadSettings
 from llmzoo.runs import run_folder
 from llmzoo.runs.named_policies import check_model, load_policy_for_agents
 from llmzoo.runs.run_folder import flatten

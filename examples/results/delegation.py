@@ -33,11 +33,11 @@ NAMES = {
     "book": "one agent, the whole book",
 }
 COLOURS = {"workers": "#d9730d", "pages": "#4285c8", "book": "#9aa0a6"}
-SIZES = (4, 8, 16, 24, 32, 64, 94, 96, 98)  # records on a page
+SIZES = (4, 8, 16, 32, 39, 40, 64, 128, 156, 158, 160, 162, 164)  # records on a page
 SHARED = {"max_workers": 2, "documents": 4, "prompt": "terse"}
 
 
-def limits_of(policy: Any, sizes: Sequence[int] = SIZES, tasks: int = 200) -> Iterator[Row]:
+def limits_of(policy: Any, sizes: Sequence[int] = SIZES, tasks: int = 100) -> Iterator[Row]:
     """For each form and size: the share of test tasks whose expert reads no prompt beyond the model's context,
     and the longest prompt of the lead and of all agents, in tokens."""
     from llmzoo import collect

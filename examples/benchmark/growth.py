@@ -209,7 +209,9 @@ def compare(
         }
         terms |= {"memory": held} if memory else {}
         for name, costs in terms.items():
-            print(f"{kind:<13} exponent of {name}, from 2 on: {fit_exponent(costs):.2f}", flush=True)
+            print(
+                f"{kind:<13} exponent of {name}, from 2 on: {fit_exponent(costs):.2f}", flush=True
+            )
         if memory:
             print(f"{kind:<13} MB: {held}", flush=True)
         (low, first), *_, (high, last) = found.items()

@@ -23,7 +23,15 @@ from llmzoo.policies import load
 from llmzoo.policies.transformers import TransformersPolicy
 
 RATE, WARMUP, UNLABELLED = 3e-3, 50, -100
-RECORDS = (4, 6, 8, 12, 16, 24, 32)  # on a page; before the last third of the updates: the first alone
+RECORDS = (
+    4,
+    6,
+    8,
+    12,
+    16,
+    24,
+    32,
+)  # on a page; before the last third of the updates: the first alone
 QUESTIONS = 6  # of a page that comes before them
 TOKENS = 2000  # in a batch, about
 NAMES = (*tasks.MONTHS, *tasks.PEOPLE, *tasks.ITEMS)
@@ -38,9 +46,20 @@ def vocabulary(most: int = 2) -> list[str]:
     """
     listed = [*NAMES, *MEASURES, "most", "cost", "page", "task"]
     listed += [f" {word}" for word in listed]
-    listed += [*map(str, range(30)), *(f" {number}" for number in range(30)), "pages", "ask ", "note "]
+    listed += [
+        *map(str, range(30)),
+        *(f" {number}" for number in range(30)),
+        "pages",
+        "ask ",
+        "note ",
+    ]
     listed += ["delegate lead\n", "delegate worker\n", "delegate reader\n", "report\n", "answer\n"]
-    listed += [f"write 1 to {most} lines page: task\n", "note, then answer N\n", "Read: ", "Answer: "]
+    listed += [
+        f"write 1 to {most} lines page: task\n",
+        "note, then answer N\n",
+        "Read: ",
+        "Answer: ",
+    ]
     for left in range(1, most + 1):
         listed += [f"read PAGE ({left} left) or answer N\n"]
         listed += [f"note, then read PAGE ({left} left) or answer N\n"]
@@ -77,8 +96,9 @@ def teach(policy: TransformersPolicy, updates: int, seed: int) -> Iterator[str]:
             group["lr"] = RATE * min(1, (step + 1) / WARMUP) * max(0.02, decay)
         rows = rng.choice(RECORDS) if late else RECORDS[0]
         pages = [lookups(policy.tokenizer, rows, rng) for _ in range(TOKENS // (3 * rows + 30))]
-        ids_PT, labels_PT = pad([ids for ids, _, _ in pages], 1), pad(
-            [labels for _, labels, _ in pages], UNLABELLED
+        ids_PT, labels_PT = (
+            pad([ids for ids, _, _ in pages], 1),
+            pad([labels for _, labels, _ in pages], UNLABELLED),
         )
         labels_PT = labels_PT[:, 1:]
         logits = policy.model(input_ids=ids_PT).logits[:, :-1]  # what is padded comes last
@@ -98,7 +118,9 @@ def teach(policy: TransformersPolicy, updates: int, seed: int) -> Iterator[str]:
             right = {}
 
 
-def lookups(tokenizer: Any, rows: int, rng: random.Random) -> tuple[list[int], list[int], list[str]]:
+def lookups(
+    tokenizer: Any, rows: int, rng: random.Random
+) -> tuple[list[int], list[int], list[str]]:
     """A page with questions and their answers: tokens, labels (the answers alone), and the measures asked for."""
     page = tasks._sample_page(rng, rng.choice(tasks.MONTHS), rows, None)
     asked = []

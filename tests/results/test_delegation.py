@@ -61,7 +61,7 @@ def test_each_size_is_read_from_where_it_was_measured():
         measured = {"success": greedy, "tasks": 10, "tokens": 50, "answers": 20}
         return {
             **{"task": "questions", "arm": arm, "seed": seed, "tokens": 100, "seconds": 2.0},
-            **{"curve": [{}, {}], "also_args": also},
+            **{"curve": [{}, {}], "also_args": also, "settings": {"env_args": {"rows": 8}}},
             "also": {"g": {"success": greedy}, "s": {"success": sampled}},
             "before": {"greedy": measured},
             "after": {**measured, "greedy": measured},
@@ -70,12 +70,14 @@ def test_each_size_is_read_from_where_it_was_measured():
     rows = [run("workers", seed, 0.5, 0.2) for seed in range(3)] + [run("pages", 0, 0.25, 0.0)]
     made = tables(rows)
     greedy, sampled = (line.split(" | ") for line in made["crowd delegation"].splitlines()[2:])
-    assert greedy[:3] == ["| greedy", "4", "50.0% [50.0%, 50.0%] (50%, 50%, 50%)"]
-    assert sampled[2].startswith("20.0%")
-    assert greedy[3].startswith("25.0%")
-    assert greedy[4] == "not run |"
+    assert greedy[:4] == ["| 8", "greedy", "4", "50.0% [50.0%, 50.0%] (50%, 50%, 50%)"]
+    assert sampled[3].startswith("20.0%")
+    assert greedy[4].startswith("25.0%")
+    assert greedy[5] == "not run |"
+    (line,) = made["crowd delegation differences"].splitlines()[2:]
+    assert line == "| 8 | 4 | +25.0 [+25.0, +25.0] | +20.0 [+20.0, +20.0] | not run | not run |"
     cost = made["crowd delegation cost"].splitlines()[2].split(" | ")
-    assert cost[3:] == ["100", "2", "2", "2.0", "5.0 |"]
+    assert cost[4:] == ["100", "2", "2", "2.0", "5.0 |"]
 
 
 def test_the_labels_of_a_lookup_are_the_values_of_its_page(tmp_path):

@@ -1,6 +1,6 @@
 """The tables and the figure of delegation: success against the size of the documents, for each way to read them.
 
-    python examples/results/delegation.py --model runs/results/models/delegate_words
+    python examples/results/delegation.py --model runs/results/models/delegate_lookup
 
 This writes the limits: the share of questions that a perfect player can answer in each form, because none of its
 prompts exceeds the context of the model. They need no training.

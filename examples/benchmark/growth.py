@@ -141,7 +141,7 @@ def slope(found: Mapping[int, tuple[float, float, float]]) -> float:
 def fit_exponent(values: Mapping[int, float], least: int = 2) -> float:
     """The least-squares slope of the logarithm of a cost over that of what grows, from ``least`` on.
 
-    >>> fit_exponent({2: 8.0, 4: 16.0, 8: 32.0})
+    >>> round(fit_exponent({2: 8.0, 4: 16.0, 8: 32.0}), 9)
     1.0
     """
     points = [(math.log(value), math.log(cost)) for value, cost in values.items() if value >= least]

@@ -1,13 +1,15 @@
 """How the cost of an iteration grows with agents, turns, K, prompt length and environments.
 
     python examples/benchmark/growth.py --plots docs/images
+    python examples/benchmark/growth.py --kinds agents --plots docs/images --memory
 
 One thing grows at a time, from 8 environments of 1 agent and 1 turn, K=8 answers of 16 tokens to
 prompts of 128: sampling, stepping and the update are timed apart, and the slope of the whole on
 logarithmic axes says how it grows (1: in proportion). The model is that of sampling.py (Qwen2,
 random weights, vocabulary 512), shared by all agents, in one thread; the environment costs next to
 nothing; the learner is MAGRPO. Every value is played three times in turn with the others of its
-kind, and medians are reported.
+kind, and medians are reported. With ``--memory`` each value is also played once in a process of its own,
+which says how much memory that took beyond what was held before.
 """
 
 from __future__ import annotations
@@ -15,12 +17,15 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import multiprocessing
 import random
+import resource
 import statistics
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import torch
@@ -133,6 +138,36 @@ def slope(found: Mapping[int, tuple[float, float, float]]) -> float:
     return math.log(sum(last) / sum(first)) / math.log(high / low)
 
 
+def fit_exponent(values: Mapping[int, float], least: int = 2) -> float:
+    """The least-squares slope of the logarithm of a cost over that of what grows, from ``least`` on.
+
+    >>> round(fit_exponent({2: 8.0, 4: 16.0, 8: 32.0}), 9)
+    1.0
+    """
+    points = [(math.log(value), math.log(cost)) for value, cost in values.items() if value >= least]
+    return statistics.linear_regression(*zip(*points, strict=True)).slope
+
+
+def measure_memory(kind: str) -> dict[int, float]:
+    """Of each value: MB that one iteration adds to the most memory that a new process holds."""
+    found = {}
+    for value in GROWING[kind]:
+        receiving, sending = multiprocessing.get_context("fork").Pipe(duplex=False)
+        size = replace(Size(), **{kind: value})
+        child = multiprocessing.get_context("fork").Process(target=_play_once, args=(size, sending))
+        child.start()
+        found[value] = receiving.recv()
+        child.join()
+    return found
+
+
+def _play_once(size: Size, sending: Connection) -> None:
+    """Send the MB of one iteration."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    Bench(size).play(seed=1)
+    sending.send((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+
+
 def plot(kind: str, found: Mapping[int, tuple[float, float, float]], path: Path) -> None:
     figure = Figure(figsize=(4.5, 3.2), layout="constrained")
     axes = figure.subplots()
@@ -149,10 +184,17 @@ def plot(kind: str, found: Mapping[int, tuple[float, float, float]], path: Path)
     figure.savefig(path, dpi=150)
 
 
-def compare(repeats: int = 3, plots: Path | None = None) -> list[Row]:
+def compare(
+    repeats: int = 3,
+    plots: Path | None = None,
+    kinds: Sequence[str] = tuple(GROWING),
+    *,
+    memory: bool = False,
+) -> list[Row]:
     torch.set_num_threads(1)
     rows = []
-    for kind in GROWING:
+    for kind in kinds:
+        held = measure_memory(kind) if memory else {}  # first: what is played later adds nothing
         found = measure(kind, repeats)
         for value, (sampling, stepping, update) in found.items():
             print(
@@ -161,6 +203,17 @@ def compare(repeats: int = 3, plots: Path | None = None) -> list[Row]:
                 flush=True,
             )
         print(f"{kind:<13} slope {slope(found):.2f}", flush=True)
+        terms = {
+            name: {value: times[number] for value, times in found.items()}
+            for number, name in enumerate(("sampling", "stepping", "update"))
+        }
+        terms |= {"memory": held} if memory else {}
+        for name, costs in terms.items():
+            print(
+                f"{kind:<13} exponent of {name}, from 2 on: {fit_exponent(costs):.2f}", flush=True
+            )
+        if memory:
+            print(f"{kind:<13} MB: {held}", flush=True)
         (low, first), *_, (high, last) = found.items()
         growth = row(f"growth_{kind}", sum(last) / sum(first), f"times from {low} to {high}")
         rows.append({**growth, "higher_is_better": False})
@@ -173,9 +226,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--plots", type=Path, help="folder for a plot of each")
+    parser.add_argument("--kinds", nargs="+", choices=list(GROWING), default=list(GROWING))
+    parser.add_argument("--memory", action="store_true", help="measure memory too")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    found = compare(args.repeats, args.plots)
+    found = compare(args.repeats, args.plots, args.kinds, memory=args.memory)
     if args.out is not None:
         args.out.write_text(json.dumps(found, indent=2) + "\n")
 

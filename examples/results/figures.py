@@ -10,6 +10,7 @@ from statistics import fmean
 import by_learner
 import cell_runs
 import counterfactual
+import delegation
 import equilibria
 import gains
 import long_runs
@@ -45,6 +46,7 @@ def draw(logs: Path, out: Path) -> None:
         "games_long": long_runs.figure,
         "several": several.figure,
         "several_longer": several.figure,
+        "crowd_delegation": delegation.figure,
     }
     for study, make in pictures.items():
         log = logs / f"{study}.jsonl.gz"

@@ -16,7 +16,7 @@ The starts are ``tiny``, a fetched model such as
 ``smollm2``, or models of ``models.yaml``, which are made first: trained, each with the settings of one
 ``fit``; or with ``random``, ``cells`` or
 ``stranger``, of random weights (:mod:`words`, :mod:`cell_model`, :mod:`strangers`); or with
-``taught`` (:mod:`taught_model`). ``stages`` of an arm are trained one after
+``taught`` (:mod:`taught_model`) or ``lookups`` (:mod:`lookup_model`). ``stages`` of an arm are trained one after
 another, as in a configuration; each begins with the model that the last one left. With ``averages`` the
 frozen copies of a run's opponents are measured together, see :func:`averages_of`, and with ``copies``
 as many of them one by one, see :func:`measured_copies`.
@@ -161,6 +161,11 @@ def train_model(settings: Settings, out: Path) -> None:
         from taught_model import build_model  # needs torch
 
         build_model(out, **settings["taught"])
+        return
+    if "lookups" in settings:
+        import lookup_model  # needs torch
+
+        lookup_model.build_model(out, **settings["lookups"])
         return
     run = out.with_name(f"{out.name}-run")
     result = fit(
@@ -325,11 +330,12 @@ def _exact(found: Any) -> Settings:
 
 
 def measured(run: Run, agent_policies: Mapping[str, Any], args: Settings) -> Settings:
-    """The trained policies in other conditions: arguments of the environment, or ``swap``: each
+    """The trained policies in other conditions: arguments of the environment, ``greedy``, or ``swap``: each
     agent played by the policy of the next."""
     from llmzoo import evaluate
 
     args = dict(args)
+    greedy = args.pop("greedy", False)
     if args.pop("swap", False):
         agents = list(agent_policies)
         agent_policies = {
@@ -341,6 +347,7 @@ def measured(run: Run, agent_policies: Mapping[str, Any], args: Settings) -> Set
         tasks=run.settings["eval_tasks"],
         seed=run.seed,
         env_args={**env_args_of(run), **args},
+        greedy=greedy,
     )
     return found.to_dict()
 

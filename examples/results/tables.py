@@ -21,6 +21,7 @@ import answers
 import by_learner
 import cell_runs
 import counterfactual
+import delegation
 import equilibria
 import exact_credit
 import exact_model
@@ -269,6 +270,7 @@ STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "several_longer": several.longer_tables,
     "strangers": weak_starts.tables,
     "step_bound": weak_starts.of_bound,
+    "crowd_delegation": delegation.tables,
 }
 # of models and games without runs of fit, from logs of one line a run or a measurement
 EXACT: dict[str, Callable[[Sequence[Any]], str]] = {
@@ -276,6 +278,7 @@ EXACT: dict[str, Callable[[Sequence[Any]], str]] = {
     "exact_model": exact_model.table_of,
     "sampled_model": sampled_model.table_of,
     "taught_model": taught_model.table_of,
+    "crowd_delegation_limits": delegation.limits_table,
 }
 
 

@@ -71,6 +71,12 @@ def word_tokenizer(words: Iterable[str], pattern: str) -> Any:
     return for_transformers(tokenizer)
 
 
+def word_pattern(listed: Sequence[str]) -> str:
+    """What of a text is a word: the listed texts, the longest first; other words, and single characters."""
+    longer = sorted((w for w in listed if not re.fullmatch(_WORD, w)), key=len, reverse=True)
+    return "|".join([*map(re.escape, longer), _WORD])
+
+
 def for_transformers(tokenizer: Any) -> Any:
     """A tokenizer of ``tokenizers`` whose vocabulary has the end and the padding."""
     from transformers import PreTrainedTokenizerFast
@@ -106,9 +112,7 @@ def build_model(
         listed = sentences_of(**words)
     else:
         listed = list(words)
-    longer = sorted((w for w in listed if not re.fullmatch(_WORD, w)), key=len, reverse=True)
-    pattern = "|".join([*map(re.escape, longer), _WORD])
-    tokenizer = word_tokenizer(listed, pattern)
+    tokenizer = word_tokenizer(listed, word_pattern(listed))
     tokenizer.save_pretrained(out)
     torch.manual_seed(seed)
     config = Qwen2Config(

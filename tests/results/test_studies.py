@@ -18,6 +18,7 @@ BUDGETED = (
     *("learners_rates", "learners_rates_long"),
     *("games_rates", "games_cells_rates"),
     *("smollm2", "smollm2_learners", "adapter_rates", "games_cells", "several", "several_longer"),
+    "crowd_delegation",
 )
 STUDIES = (
     *BUDGETED,

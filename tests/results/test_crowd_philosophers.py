@@ -1,0 +1,70 @@
+"""The study of philosophers: its tables, its rewards, and what its table says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from llmzoo import testing
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def scripts(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "examples" / "results"))
+
+
+def table(cls: str, count: int, **more):
+    import crowd_tables
+
+    env = getattr(crowd_tables, cls)(num_agents=count, hungry_by=1, slack=0, **more)
+    env.reset(seed=3)
+    return env
+
+
+def play(env, choose) -> float:
+    """The return of an agent; ``choose`` gives the action of each."""
+    total = 0.0
+    while env.agents and not all(env.terminations.values()):
+        env.step(choose(env, env.agent_selection))
+        total += env.rewards[env.possible_agents[0]]
+    return total
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 8])
+def test_all_who_take_the_left_fork_first_deadlock_in_the_first_round(count):
+    env = table("LeftFirst", count)
+    assert play(env, lambda env, agent: env.unwrapped.expert(agent)) == 0.0
+    info = env.infos[env.possible_agents[0]]
+    assert info["deadlock"]
+    assert set(info["meals"].values()) == {0}
+
+
+def test_a_team_that_never_acts_gets_all_of_the_four_terms_and_a_deadlock_less():
+    """In a deadlock of the first round: safety 0, efficiency 0 of 5 attempts, fairness 1, a third of each."""
+    assert play(table("FourTerms", 5), lambda env, agent: "wait") == pytest.approx(1.0)
+    assert play(table("FourTerms", 5), lambda env, agent: "left") == pytest.approx(1 / 3)
+
+
+def test_one_meal_and_a_wasted_attempt():
+    """philosopher_0 has one meal with two attempts; philosopher_2 takes a fork and puts it down.
+
+    Safety 1, efficiency 2 / 3, and fairness 0, since one has all.
+    """
+    script = {"philosopher_0": ["left", "right"], "philosopher_2": ["left", "release"]}
+
+    def choose(env, agent):
+        words = script.get(agent, [])
+        return words.pop(0) if words else "wait"
+
+    assert play(table("FourTerms", 5), choose) == pytest.approx((1 + 2 / 3 + 0) / 3)
+
+
+@pytest.mark.parametrize("cls", ["LeftFirst", "FourTerms"])
+def test_the_tables_are_environments(cls):
+    import crowd_tables
+
+    for check in (testing.check_env, testing.check_seeds, testing.check_rewards, testing.check_fork):
+        check(getattr(crowd_tables, cls))

@@ -54,7 +54,7 @@ class Arm:
     learner: str = "magrpo"
     learner_args: Mapping[str, Any] = field(default_factory=lambda: GROUPS)
     policies: str = "shared"
-    steps: int = 90
+    steps: int = 70
     episodes: int = 8
     transfer: tuple[int, ...] = ()
 
@@ -64,11 +64,30 @@ ARMS = (
     Arm(name="four_terms_5", agents=5, seeds=5, env=FOUR_TERMS),
     Arm(name="magrpo_2", agents=2, seeds=3),
     Arm(name="magrpo_3", agents=3, seeds=3),
-    Arm(name="magrpo_8", agents=8, seeds=3),
-    Arm(name="at_grpo_5", agents=5, seeds=3, learner="at_grpo"),
-    Arm(name="ippo_5", agents=5, seeds=3, learner="ippo"),
     Arm(name="separate_5", agents=5, seeds=3, policies="separate"),
-    Arm(name="expert_5", agents=5, seeds=3, start="expert"),
+    Arm(
+        name="expert_5",
+        agents=5,
+        seeds=3,
+        start="expert",
+        learner_args={**GROUPS, "learning_rate": 1e-3},
+    ),
+    Arm(
+        name="ippo_5",
+        agents=5,
+        seeds=3,
+        learner="ippo",
+        learner_args={"learning_rate": 1e-3},
+        episodes=32,
+    ),
+    Arm(
+        name="at_grpo_5",
+        agents=5,
+        seeds=3,
+        learner="at_grpo",
+        learner_args={**GROUPS, "group_size": 4},
+    ),
+    Arm(name="magrpo_8", agents=8, seeds=3),
 )
 
 
@@ -160,7 +179,7 @@ def measure_start(name: str, path: Path, seed: int) -> dict[str, Any]:
 
     policy = load(str(path)).with_sampling(max_new_tokens=1)
     row: dict[str, Any] = {"arm": f"start_{name}", "seed": seed, "measured": []}
-    for agents in (5, 2, 3, 8):
+    for agents in (5, 2, 3, 8) if name == "left" else (5,):
         row["measured"] += [
             {"temperature": 1.0, **measure(policy, agents, seed=seed, greedy=greedy)}
             for greedy in (False, True)
@@ -214,7 +233,7 @@ def run_arm(arm: Arm, seed: int, starts: Mapping[str, Path], out: Path) -> dict[
 def planned() -> Iterator[tuple[str, int, Arm | None]]:
     """The lines of the log, by name and seed; None: of a model before RL."""
     for name in ("left", "expert"):
-        yield from ((f"start_{name}", seed, None) for seed in range(5))
+        yield from ((f"start_{name}", seed, None) for seed in range(3))
     for arm in ARMS:
         yield from ((arm.name, seed, arm) for seed in range(arm.seeds))
 
@@ -227,13 +246,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("runs/philosophers"))
     parser.add_argument("--log", type=Path, default=LOG)
-    parser.add_argument("--only", default="", help="lines whose names (ARM-SEED) hold this")
+    parser.add_argument("--only", nargs="*", default=[""], help="parts of names (ARM-SEED), in this order")
     args = parser.parse_args(arguments)
     known = {f"{row['arm']}-{row['seed']}" for row in read_rows(args.log)}
     starts = build_start(args.out)
-    for name, seed, arm in planned():
-        if f"{name}-{seed}" in known or args.only not in f"{name}-{seed}":
+    lines = [(part, line) for part in args.only for line in planned()]
+    for part, (name, seed, arm) in lines:
+        if f"{name}-{seed}" in known or part not in f"{name}-{seed}":
             continue
+        known.add(f"{name}-{seed}")
         if arm is None:
             row = measure_start(name, starts[name.removeprefix("start_")], seed)
         else:

@@ -6,7 +6,7 @@
 Everyone is hungry from the start, and a dinner lasts as many rounds as the shortest one needs. So the share of the
 wanted meals that are had is the number of meals per round, relative to the best schedule.
 
-All runs begin with one model of 94,000 weights. By imitation it knows the words and the rules, at every number of
+All runs begin with one model of 103,000 weights. By imitation it knows the words and the rules, at every number of
 philosophers, and nothing about coordination (:class:`crowd_tables.LeftFirst`). A run is a line of
 ``docs/results/logs/crowd_philosophers.jsonl``; runs that are there are not repeated.
 """
@@ -246,7 +246,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("runs/philosophers"))
     parser.add_argument("--log", type=Path, default=LOG)
-    parser.add_argument("--only", nargs="*", default=[""], help="parts of names (ARM-SEED), in this order")
+    parser.add_argument(
+        "--only", nargs="*", default=[""], help="parts of names (ARM-SEED), in this order"
+    )
     args = parser.parse_args(arguments)
     known = {f"{row['arm']}-{row['seed']}" for row in read_rows(args.log)}
     starts = build_start(args.out)
@@ -256,7 +258,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             continue
         known.add(f"{name}-{seed}")
         if arm is None:
-            row = measure_start(name, starts[name.removeprefix("start_")], seed)
+            start = name.removeprefix("start_")
+            row = measure_start(start, starts[start], seed)
         else:
             row = run_arm(arm, seed, starts, args.out)
         with args.log.open("a") as log:

@@ -26,11 +26,9 @@ NAMES = {
     "start_expert": "before RL: then imitates the expert",
     "expert_5": "MAGRPO after it",
 }
-LEARNING = {
-    "shared": {2: "magrpo_2", 3: "magrpo_3", 5: "magrpo_5", 8: "magrpo_8"},
-    "separate": {5: "separate_5"},
-    "at_grpo": {5: "at_grpo_5"},
-    "ippo": {5: "ippo_5"},
+TITLES = {
+    "deadlock": "dinners that end in a deadlock",
+    "meals": "meals per round, of the best schedule",
 }
 
 
@@ -46,8 +44,7 @@ def find(rows: Sequence[Row], arm: str, agents: int, **wanted: Any) -> list[Row]
         for row in sorted(rows, key=lambda row: row["seed"])
         if row["arm"] == arm
         for found in row["measured"]
-        if found["agents"] == agents
-        and {"temperature": 1.0, **found}.items() >= wanted.items()
+        if found["agents"] == agents and {"temperature": 1.0, **found}.items() >= wanted.items()
     ]
 
 
@@ -126,7 +123,7 @@ def figure(logs: Path, path: Path) -> None:
     if not rows:
         return
     drawn = Figure(figsize=(9, 3.4), dpi=130, layout="constrained")
-    for axes, key in zip(drawn.subplots(1, 2), ("deadlock", "meals"), strict=True):
+    for axes, key in zip(drawn.subplots(1, 2), TITLES, strict=True):
         for name, arm, colour, shift, marker in (
             ("before RL", "start_left", BEFORE, -0.2, "o"),
             ("MAGRPO, shared weights", "magrpo_{}", AFTER, -0.05, "o"),
@@ -140,12 +137,14 @@ def figure(logs: Path, path: Path) -> None:
                 for one in find(rows, arm.format(agents), agents)
             ]
             if points:
-                axes.scatter(*zip(*points, strict=True), s=22, color=colour, marker=marker, label=name)
+                axes.scatter(
+                    *zip(*points, strict=True), s=22, color=colour, marker=marker, label=name
+                )
         axes.set_xticks(range(4), ["2", "3", "5", "8"])
         axes.set_xlabel("philosophers")
         axes.set_ylim(-0.03, 1.03)
         axes.grid(alpha=0.3)
-        axes.set_title("dinners that end in a deadlock" if key == "deadlock" else "meals per round, of the best schedule", fontsize=10)  # fmt: skip
+        axes.set_title(TITLES[key], fontsize=10)
     drawn.axes[1].legend(fontsize=7, loc="upper left")
     drawn.savefig(str(path))
 

@@ -66,5 +66,10 @@ def test_one_meal_and_a_wasted_attempt():
 def test_the_tables_are_environments(cls):
     import crowd_tables
 
-    for check in (testing.check_env, testing.check_seeds, testing.check_rewards, testing.check_fork):
+    for check in (
+        testing.check_env,
+        testing.check_seeds,
+        testing.check_rewards,
+        testing.check_fork,
+    ):
         check(getattr(crowd_tables, cls))

@@ -73,3 +73,50 @@ def test_the_tables_are_environments(cls):
         testing.check_fork,
     ):
         check(getattr(crowd_tables, cls))
+
+
+def measured(deadlock: str, meals: list[int], **more) -> dict:
+    """Two tables that want 4 and 5 meals."""
+    found = {"agents": 5, "greedy": False, "more": {}, "deadlock": deadlock, "meals": meals}
+    return {**found, "wanted": [4, 5], "fairness": [1.0, 0.5], **more}
+
+
+def test_a_table_counts_the_dinners_and_the_meals():
+    """Two runs on two tables: one deadlock in four; shares of 0, 3 / 5, 4 / 4 and 4 / 5, whose mean is 0.6."""
+    import philosophers_tables as page
+
+    rows = [
+        {"arm": "magrpo_5", "seed": 1, "measured": [measured("00", [4, 4])]},
+        {
+            "arm": "magrpo_5",
+            "seed": 0,
+            "measured": [measured("10", [0, 3]), measured("11", [0, 0], greedy=True)],
+        },
+    ]
+    found = page.find(rows, "magrpo_5", 5)
+    assert [one["meals"] for one in found] == [[0, 3], [4, 4]]
+    assert page.deadlock_rate(found)[0] == 0.25
+    assert page.meal_share(found)[0] == pytest.approx(0.6)
+    assert page.deadlock_rate(page.find(rows, "magrpo_5", 5, greedy=True))[0] == 1.0
+    assert page.find(rows, "magrpo_5", 8) == page.find(rows, "magrpo_5", 5, temperature=0.5) == []
+    first, greedy = (line.split(" | ") for line in page.main_table(rows).splitlines()[2:])
+    assert (first[1], first[3], greedy[1], greedy[3]) == ("2", "50%, 0%", "1", "100%")
+
+
+def test_the_log_has_runs_that_are_planned_and_none_twice():
+    from crowd_philosophers import ARMS, LOG, planned, read_rows
+
+    rows = read_rows(LOG)
+    names = [(row["arm"], row["seed"]) for row in rows]
+    assert names
+    assert len(set(names)) == len(names)
+    assert set(names) <= {(name, seed) for name, seed, _ in planned()}
+    settings = {arm.name: arm for arm in ARMS}
+    for row in rows:
+        if row["arm"] in settings:
+            arm = settings[row["arm"]]
+            assert row["settings"]["learner_args"] == arm.learner_args
+            assert len(row["curve"]) == row["settings"]["steps"] == arm.steps
+        for one in row["measured"]:
+            assert len(one["deadlock"]) == len(one["meals"]) == len(one["wanted"])
+            assert all(0 <= had <= wanted for had, wanted in zip(one["meals"], one["wanted"], strict=True))  # fmt: skip

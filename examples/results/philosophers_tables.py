@@ -68,8 +68,8 @@ def _percent(value: tuple[float, float, float]) -> str:
     return f"{value[0]:.0%} [{value[1]:.0%}, {value[2]:.0%}]"
 
 
-def _each(found: Sequence[Row]) -> str:
-    return ", ".join(f"{one['deadlock'].count('1') / len(one['deadlock']):.0%}" for one in found)
+def _each(found: Sequence[Row], key: str) -> str:
+    return ", ".join(f"{_value(one, key):.0%}" for one in found)
 
 
 def main_table(rows: Sequence[Row]) -> str:
@@ -83,11 +83,18 @@ def main_table(rows: Sequence[Row]) -> str:
             found = find(rows, arm, 5, **wanted)
             if found:
                 fair = fmean(fmean(one["fairness"]) for one in found)
-                lines += [
-                    [f"{name}{', ' * bool(form)}{form}", len(found), _percent(deadlock_rate(found))]
-                ]
-                lines[-1] += [_each(found), _percent(meal_share(found)), f"{fair:.2f}"]
-    head = ["", "runs", "deadlock", "each run", "meals per round, of the best schedule", "fairness"]
+                cells = [_percent(deadlock_rate(found)), _each(found, "deadlock")]
+                cells += [_percent(meal_share(found)), _each(found, "meals"), f"{fair:.2f}"]
+                lines.append([f"{name}{', ' * bool(form)}{form}", len(found), *cells])
+    head = [
+        "",
+        "runs",
+        "deadlock",
+        "each run",
+        "meals, of the best schedule",
+        "each run",
+        "fairness",
+    ]
     return markdown(head, lines)
 
 
@@ -95,13 +102,10 @@ def number_table(rows: Sequence[Row]) -> str:
     """Other numbers of philosophers: before RL, trained at 5, and trained at the number."""
     lines = []
     for agents in (2, 3, 5, 8):
-        for name, arm in (
-            ("before RL", "start_left"),
-            ("trained with 5", "magrpo_5"),
-            (f"trained with {agents}", f"magrpo_{agents}"),
-        ):
-            found = find(rows, arm, agents)
-            if found and not (agents == 5 and name == f"trained with {agents}"):
+        arms = {"before RL": "start_left", "trained with 5": "magrpo_5"}
+        arms |= {f"trained with {agents}": f"magrpo_{agents}"}
+        for name, arm in arms.items():
+            if found := find(rows, arm, agents):
                 greedy = find(rows, arm, agents, greedy=True)
                 cells = [_percent(deadlock_rate(found)), _percent(meal_share(found))]
                 cells += [f"{deadlock_rate(greedy)[0]:.0%}, {meal_share(greedy)[0]:.0%}"]
@@ -141,6 +145,7 @@ def figure(logs: Path, path: Path) -> None:
                     *zip(*points, strict=True), s=22, color=colour, marker=marker, label=name
                 )
         axes.set_xticks(range(4), ["2", "3", "5", "8"])
+        axes.set_xlim(-0.5, 3.5)
         axes.set_xlabel("philosophers")
         axes.set_ylim(-0.03, 1.03)
         axes.grid(alpha=0.3)

@@ -38,7 +38,7 @@ WORDS = [
 ]
 IMITATED = (8, 2, 3, 5)  # numbers of philosophers, one after another
 TASKS = 100  # at most
-TEMPERATURES = (0.7, 0.5, 0.3)
+TEMPERATURES = (2.0, 1.5, 0.7, 0.5, 0.3)
 GROUPS: dict[str, Any] = {"group_size": 2, "learning_rate": 3e-3}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from crowd_philosophers import LOG, read_rows
+from crowd_philosophers import LOG, TEMPERATURES, read_rows
 from logs import Row
 from matplotlib.figure import Figure
 from readings import markdown
@@ -78,7 +78,7 @@ def main_table(rows: Sequence[Row]) -> str:
     for arm, name in NAMES.items():
         forms: dict[str, Mapping[str, Any]] = {"": {}, "greedy": {"greedy": True}}
         if arm.startswith("start_"):
-            forms |= {f"temperature {t:g}": {"temperature": t} for t in (0.7, 0.5, 0.3)}
+            forms |= {f"temperature {t:g}": {"temperature": t} for t in TEMPERATURES}
         for form, wanted in forms.items():
             found = find(rows, arm, 5, **wanted)
             if found:

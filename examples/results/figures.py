@@ -15,6 +15,7 @@ import equilibria
 import gains
 import long_runs
 import matplotlib
+import philosophers_tables
 import several
 import tic_tac_toe
 
@@ -53,6 +54,7 @@ def draw(logs: Path, out: Path) -> None:
         if log.exists():
             make(read_log(log), out / f"results_{study}.png")
     gains.figure(logs, out / "results_gains.png")
+    philosophers_tables.figure(logs, out / "results_philosophers.png")
 
 
 def games(rows: Sequence[Row], path: Path) -> None:

@@ -28,6 +28,7 @@ import exact_model
 import figures
 import gains
 import long_runs
+import philosophers_tables
 import pretrained
 import sampled_model
 import several
@@ -294,7 +295,7 @@ def tables_of(logs: Path) -> dict[str, str]:
         tables |= several.tables(*several.read(logs))
     if (logs / "learners_rates.jsonl.gz").exists():
         tables |= by_learner.rates(logs)
-    tables |= gains.table(logs) | answers.tables(logs)
+    tables |= gains.table(logs) | answers.tables(logs) | philosophers_tables.tables(logs)
     if (logs / sharpening_control.LOG.name).exists():
         tables["sharpening control"] = sharpening_control.table(logs)
     measured = logs / "smollm2_signal.jsonl"

@@ -188,6 +188,32 @@ def test_two_philosophers_have_300_tasks():
         env.tasks[300]
 
 
+@pytest.mark.parametrize("hungry_by", [1, 2, 4])
+def test_all_are_hungry_by_the_round_that_is_asked_for(hungry_by):
+    env = llmzoo.make("philosophers_v0", num_agents=4, hungry_by=hungry_by).unwrapped
+    first_rounds = {guest.hungry_from + 1 for number in range(60) for guest in env.tasks[number]}
+    assert first_rounds == set(range(1, hungry_by + 1))
+
+
+def test_a_table_is_in_the_same_split_however_soon_all_are_hungry():
+    """21 tables of two who are hungry at once: 6 alike, and 15 pairs of the 6 kinds of guests."""
+    soon = llmzoo.make("philosophers_v0", num_agents=2, hungry_by=1, split="all").unwrapped
+    held_out = llmzoo.make("philosophers_v0", num_agents=2, split="test").unwrapped
+    forms = {tasks.canonical(soon.tasks[number]) for number in range(21)}
+    assert len(forms) == 21
+    with pytest.raises(IndexError, match="about 21 distinct all tasks"):
+        soon.tasks[21]
+    trained = llmzoo.make("philosophers_v0", num_agents=2, hungry_by=1).unwrapped
+    tests = {tasks.canonical(held_out.tasks[number]) for number in range(40)}
+    assert not tests & {tasks.canonical(trained.tasks[number]) for number in range(20)}
+
+
+@pytest.mark.parametrize("hungry_by", [0, 5, True, 1.0])
+def test_hungry_by_is_checked(hungry_by):
+    with pytest.raises(ConfigError, match="hungry_by must be 1 to 4"):
+        llmzoo.make("philosophers_v0", hungry_by=hungry_by)
+
+
 # Episodes
 
 

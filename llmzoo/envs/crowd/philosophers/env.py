@@ -46,10 +46,11 @@ coefficient of the shares of their meals that they have had, scaled so that 0 is
 no meal).
 
 **Arguments.** `num_agents` (3; 2 to 8, or 1), `philosophers` (None: as many as agents, or 3 for one agent), `slack` (2; 0
-to 20), `message_chars` (0: no messages; up to 2,000), `prompt` ("full" or "terse"), `team_weight`, `split` ("train", "test",
+to 20), `hungry_by` (4; 1 to 4: the round from which everyone is hungry; with 1 all are from the start, as in DPBench),
+`message_chars` (0: no messages; up to 2,000), `prompt` ("full" or "terse"), `team_weight`, `split` ("train", "test",
 "all"), `render_mode`.
 
-**Tasks.** Each philosopher is hungry from round 1 to 4 on, wants 1 or 2 meals, and eats for 1 to 3 rounds. The split is by
+**Tasks.** Each philosopher is hungry from round 1 to `hungry_by` on, wants 1 or 2 meals, and eats for 1 to 3 rounds. The split is by
 content: turns and mirror images of a table stay together. Two philosophers have 300 tasks, and other numbers thousands.
 
 **The shortest dinner** is exact: no joint play serves all meals in fewer rounds. A program goes around the table from
@@ -116,6 +117,7 @@ class Philosophers(CrowdEnv[Guests, Table, str]):
         num_agents: int = 3,
         philosophers: int | None = None,
         slack: int = 2,
+        hungry_by: int = tasks.LATEST,
         message_chars: int = 0,
         prompt: Literal["full", "terse"] = "full",
         team_weight: float = 1.0,
@@ -124,13 +126,16 @@ class Philosophers(CrowdEnv[Guests, Table, str]):
     ):
         count = count_members("philosophers", num_agents, philosophers, DEFAULT_PHILOSOPHERS)
         check_range("slack", slack, 0, 20)
+        check_range("hungry_by", hungry_by, 1, tasks.LATEST)
+        earlier = "" if hungry_by == tasks.LATEST else f", hungry by {hungry_by}"
         super().__init__(
             generate_tasks(
                 tasks.sample_task,
                 tasks.canonical,
                 split=split,
-                name=f"philosophers, {count}",
+                name=f"philosophers, {count}{earlier}",
                 philosophers=count,
+                hungry_by=hungry_by,
             ),
             [f"philosopher_{number}" for number in range(count)],
             "host_0" if num_agents == 1 else "",

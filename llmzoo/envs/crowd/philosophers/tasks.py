@@ -7,18 +7,18 @@ import random
 from llmzoo.envs.crowd.philosophers.table import Guest
 
 LATEST, MOST_MEALS, LONGEST = (
-    3,
+    4,
     2,
     3,
-)  # of a guest: first hungry round (from 0), meals, rounds of a meal
+)  # of a guest: the round from which it is hungry (from 1), meals, rounds of a meal
 
 Guests = tuple[Guest, ...]
 
 
-def sample_task(rng: random.Random, philosophers: int) -> Guests:
-    """Random guests."""
+def sample_task(rng: random.Random, philosophers: int, hungry_by: int = LATEST) -> Guests:
+    """Random guests, all of them hungry from round ``hungry_by`` (from 1) on."""
     return tuple(
-        Guest(rng.randint(0, LATEST), rng.randint(1, MOST_MEALS), rng.randint(1, LONGEST))
+        Guest(rng.randint(0, hungry_by - 1), rng.randint(1, MOST_MEALS), rng.randint(1, LONGEST))
         for _ in range(philosophers)
     )
 

@@ -21,6 +21,7 @@ import answers
 import by_learner
 import cell_runs
 import counterfactual
+import crowd_hidden
 import equilibria
 import exact_credit
 import exact_model
@@ -269,6 +270,8 @@ STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "several_longer": several.longer_tables,
     "strangers": weak_starts.tables,
     "step_bound": weak_starts.of_bound,
+    "crowd_hidden_profile": crowd_hidden.tables,
+    "crowd_hidden_profile_starts": crowd_hidden.starts,
 }
 # of models and games without runs of fit, from logs of one line a run or a measurement
 EXACT: dict[str, Callable[[Sequence[Any]], str]] = {

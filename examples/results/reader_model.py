@@ -16,7 +16,7 @@ from torch import Tensor
 EPISODES = 64  # of an update
 RATE = 2e-3
 WARMUP = 50  # updates
-COMPLETION_WEIGHT = 0.5  # of the mean loss of the last words, beside that of the whole text
+COMPLETION_WEIGHT = 1.0  # of the completions' loss, beside that of all tokens
 
 
 def build_model(
@@ -67,7 +67,8 @@ def read_texts(
 
 
 def text_loss(model: Any, texts: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> Tensor:
-    """The mean loss of all tokens, and with :data:`COMPLETION_WEIGHT` that of the completions."""
+    """The mean loss of all tokens, and with :data:`COMPLETION_WEIGHT` that of the completions, whose tokens share
+    the weight of one completion."""
     width = max(len(prompt) + len(completion) for prompt, completion in texts)
     ids = torch.zeros(len(texts), width, dtype=torch.long)
     attended, written = torch.zeros_like(ids), torch.zeros(len(texts), width)
@@ -75,7 +76,7 @@ def text_loss(model: Any, texts: Sequence[tuple[tuple[int, ...], tuple[int, ...]
         length = len(prompt) + len(completion)
         ids[row, :length] = torch.tensor(prompt + completion)
         attended[row, :length] = 1
-        written[row, len(prompt) : length] = 1.0
+        written[row, len(prompt) : length] = 1.0 / len(completion)
     logits = model(input_ids=ids, attention_mask=attended).logits[:, :-1]
     losses = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
     everything = attended[:, 1:].float()

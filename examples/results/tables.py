@@ -271,7 +271,6 @@ STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "strangers": weak_starts.tables,
     "step_bound": weak_starts.of_bound,
     "crowd_hidden_profile": crowd_hidden.tables,
-    "crowd_hidden_profile_starts": crowd_hidden.starts,
 }
 # of models and games without runs of fit, from logs of one line a run or a measurement
 EXACT: dict[str, Callable[[Sequence[Any]], str]] = {

@@ -45,30 +45,35 @@ def test_tables_of_a_study_name_the_share_and_the_conditions():
                 "returns": paid,
             }
 
-        before = {**measured("0000"), "lower_temperatures": {"0.3": {"success": 0.25}}}
+        before = {
+            **measured("0000"),
+            "lower_temperatures": {"0.3": {"success": 0.5, "solved": "10"}},
+        }
         also = {"no_talk": {"solved": "1000"}} if arm.startswith("split") else {}
         row = {"task": "pair", "arm": arm, "seed": 0, "before": before, "also": also}
         return {**row, "after": measured(solved)}
 
     found = tables(
         [
-            run("split_magrpo", "1110", "1110"),
-            run("silent_magrpo", "1000", "1100"),
-            run("whole_magrpo", "1111", "1111"),
+            run("split", "1110", "1110"),
+            run("silent", "1000", "1100"),
+            run("whole", "1111", "1111"),
         ]
     )
     gaps = [line.split(" | ") for line in found["hidden profile gap"].splitlines()[2:]]
     # (75 - 25) / (100 - 25), (75 - 50) / (100 - 50)
-    assert [line[5].split(" [")[0] for line in gaps] == ["67%", "50%", "67%"]
-    assert [line[2:5] for line in gaps[:2]] == [
+    assert [line[4].split(" [")[0] for line in gaps] == ["67%", "50%", "67%"]
+    assert [line[5].split(" [")[0] for line in gaps] == ["50%", "50%", "50%"]  # (75 - 50) / 50
+    assert [line[1:4] for line in gaps[:2]] == [
         ["25.0", "75.0", "100.0"],
         ["50.0", "75.0", "100.0"],
     ]
     split = found["hidden profile"].splitlines()[2].split(" | ")
-    assert split[1:6] == ["MAGRPO", "1", "0.0%", "25.0%", "75.0%"]
+    assert [cell.split(" [")[0] for cell in split[1:4]] == ["1", "0.0% → 75.0%", "75.0% → 75.0%"]
+    assert split[5] == "50.0%, 100.0% |"  # of the first two tasks the trained pair solves both
     conditions = found["hidden profile conditions"].splitlines()[2:]
-    assert [line.split(" | ")[1] for line in conditions] == ["as trained", "no talk"]
-    assert conditions[1].split(" | ")[2].startswith("25.0%")
+    assert [line.split(" | ")[0] for line in conditions] == ["| as trained", "| no talk"]
+    assert conditions[1].split(" | ")[1].startswith("25.0%")
 
 
 def test_a_reader_reads_all_votes_and_one_message_in_four(tmp_path):
@@ -94,9 +99,9 @@ def test_a_reader_reads_all_votes_and_one_message_in_four(tmp_path):
         assert len(completion) == len("A<|end|>") or prompt.endswith("say ")
 
 
-def test_the_loss_of_a_text_counts_completions_once_more():
+def test_the_loss_of_a_text_counts_each_completion_once_more():
     """Five tokens, of which the model expects 4 with chance 1/2 and the others with 1/8. Of five tokens that have
-    one before them, 4 is one, and it is one of three completion tokens."""
+    one before them, 4 is one, and it is one of two completions."""
     import torch
     from reader_model import text_loss
 
@@ -106,5 +111,5 @@ def test_the_loss_of_a_text_counts_completions_once_more():
 
     loss = text_loss(model, [((1, 2, 3), (4,)), ((1,), (2, 0))])
     everything = (math.log(2) + 4 * math.log(8)) / 5
-    completions = (math.log(2) + 2 * math.log(8)) / 3
-    assert loss.item() == pytest.approx(everything + completions / 2)
+    completions = (math.log(2) + math.log(8)) / 2
+    assert loss.item() == pytest.approx(everything + completions)

@@ -25,7 +25,7 @@ def build_model(
     """Train a model of random weights and write it. ``start``: its folder."""
     from llmzoo.policies import load
 
-    policy = load(str(start))
+    policy: Any = load(str(start))
     torch.manual_seed(0)
     optimizer = torch.optim.AdamW(policy.model.parameters(), lr=RATE, betas=(0.9, 0.98))
     for update in range(updates):

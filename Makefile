@@ -105,7 +105,8 @@ bench: $(READY)
 
 # what has ended is not repeated, so that a call that was cut off may be given again
 STUDIES := games ablations learners learners_rates learners_rates_long sensitivity longer games_rates games_long \
-	games_cells games_cells_rates games_cells_long kuhn tic_tac_toe counterfactual several several_longer crowd_delegation
+	games_cells games_cells_rates games_cells_long kuhn tic_tac_toe counterfactual several several_longer \
+	crowd_hidden_profile crowd_delegation
 RESULTS := $(BIN)/python examples/results
 
 results: $(READY)

@@ -16,7 +16,8 @@ The starts are ``tiny``, a fetched model such as
 ``smollm2``, or models of ``models.yaml``, which are made first: trained, each with the settings of one
 ``fit``; or with ``random``, ``cells`` or
 ``stranger``, of random weights (:mod:`words`, :mod:`cell_model`, :mod:`strangers`); or with
-``taught`` (:mod:`taught_model`) or ``lookups`` (:mod:`lookup_model`). ``stages`` of an arm are trained one after
+``taught`` (:mod:`taught_model`), ``lookups`` (:mod:`lookup_model`) or ``reader``
+(:mod:`reader_model`). ``stages`` of an arm are trained one after
 another, as in a configuration; each begins with the model that the last one left. With ``averages`` the
 frozen copies of a run's opponents are measured together, see :func:`averages_of`, and with ``copies``
 as many of them one by one, see :func:`measured_copies`.
@@ -166,6 +167,11 @@ def train_model(settings: Settings, out: Path) -> None:
         import lookup_model  # needs torch
 
         lookup_model.build_model(out, **settings["lookups"])
+        return
+    if "reader" in settings:
+        from reader_model import build_model  # needs torch
+
+        build_model(out, start=Path(settings["model"]), **settings["reader"])
         return
     run = out.with_name(f"{out.name}-run")
     result = fit(

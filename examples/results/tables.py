@@ -21,6 +21,7 @@ import answers
 import by_learner
 import cell_runs
 import counterfactual
+import crowd_hidden
 import delegation
 import equilibria
 import exact_credit
@@ -272,6 +273,7 @@ STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "strangers": weak_starts.tables,
     "step_bound": weak_starts.of_bound,
     "crowd_delegation": delegation.tables,
+    "crowd_hidden_profile": crowd_hidden.tables,
 }
 # of models and games without runs of fit, from logs of one line a run or a measurement
 EXACT: dict[str, Callable[[Sequence[Any]], str]] = {

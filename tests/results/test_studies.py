@@ -25,6 +25,7 @@ STUDIES = (
     *("games_long", "games_cells_long"),
     *("signals", "kuhn", "tic_tac_toe", "counterfactual", "neighbours", "strangers"),
     "step_bound",
+    "crowd_hidden_profile",
 )
 FEW_RUNS = {
     "adapter_rates": 2,

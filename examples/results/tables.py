@@ -31,6 +31,7 @@ import pretrained
 import sampled_model
 import several
 import sharpening_control
+import single_runs
 import taught_model
 import tic_tac_toe
 import tuning
@@ -269,6 +270,7 @@ STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "several_longer": several.longer_tables,
     "strangers": weak_starts.tables,
     "step_bound": weak_starts.of_bound,
+    "coverage": single_runs.tables,
 }
 # of models and games without runs of fit, from logs of one line a run or a measurement
 EXACT: dict[str, Callable[[Sequence[Any]], str]] = {

@@ -23,7 +23,7 @@ STUDIES = (
     *BUDGETED,
     *("games_long", "games_cells_long"),
     *("signals", "kuhn", "tic_tac_toe", "counterfactual", "neighbours", "strangers"),
-    "step_bound",
+    *("step_bound", "coverage"),
 )
 FEW_RUNS = {
     "adapter_rates": 2,

@@ -106,7 +106,7 @@ bench: $(READY)
 # what has ended is not repeated, so that a call that was cut off may be given again
 STUDIES := games ablations learners learners_rates learners_rates_long sensitivity longer games_rates games_long \
 	games_cells games_cells_rates games_cells_long kuhn tic_tac_toe counterfactual several several_longer \
-	crowd_hidden_profile crowd_delegation
+	crowd_hidden_profile crowd_delegation coverage
 RESULTS := $(BIN)/python examples/results
 
 results: $(READY)
@@ -116,7 +116,7 @@ results: $(READY)
 	@$(RESULTS)/tables.py
 
 results-quick: $(READY)
-	@$(RESULTS)/study.py $(filter-out %_longer %_rates %_long,$(STUDIES)) --quick --jobs 2 --out runs/results-quick
+	@$(RESULTS)/study.py $(filter-out %_longer %_rates %_long coverage,$(STUDIES)) --quick --jobs 2 --out runs/results-quick
 	@$(RESULTS)/tables.py --logs runs/results-quick --out runs/results-quick/tables
 
 clean:

@@ -20,6 +20,7 @@ baselines on each environment's page. *Tokens*: what `tiny` writes in a task. *F
 `num_agents=1`, `split` for `view="split"`, in which no agent sees everything. *Runs*: how many runs in the logs of
 [the results](../results/index.md) ended with more success than they began with, their 95% intervals apart, of all runs
 there. In self-play, success measures little; [exploitability](../results/self_play.md) is what these runs are about.
+Runs of [coverage](../results/coverage.md) begin with imitation, which is most of their gain.
 
 `llmzoo.make(id)` gives the AEC form, `llmzoo.parallel(id)` the parallel form; `pettingzoo.make` knows each as
 `llmzoo/NAME-vN`, for example `llmzoo/sudoku-v0`. [How to write one](../writing_environments.md).

@@ -17,8 +17,8 @@ The starts are ``tiny``, a fetched model such as
 ``fit``; or with ``random``, ``cells`` or
 ``stranger``, of random weights (:mod:`words`, :mod:`cell_model`, :mod:`strangers`); or with
 ``taught`` (:mod:`taught_model`), ``lookups`` (:mod:`lookup_model`) or ``reader``
-(:mod:`reader_model`). ``stages`` of an arm are trained one after
-another, as in a configuration; each begins with the model that the last one left. With ``averages`` the
+(:mod:`reader_model`). ``stages`` of an arm are trained one after another, as in a configuration; each begins with the
+model that the last one left, and is measured when it ends (``after_stages``). With ``averages`` the
 frozen copies of a run's opponents are measured together, see :func:`averages_of`, and with ``copies``
 as many of them one by one, see :func:`measured_copies`.
 
@@ -216,6 +216,8 @@ def train(run: Run, out: Path) -> Settings:
         _keep(before, json.dumps(results[0].before))
         row |= {"before": dict(results[0].before), "after": dict(result.after)}
         row |= told_of([Path(each.run) for each in results])
+        if run.stages:
+            row["after_stages"] = [_measurements(each.after) for each in results]
         row["also"] = {
             name: measured(run, result.policies, args) for name, args in run.also.items()
         }
@@ -262,23 +264,32 @@ def told_of(folders: Sequence[Path]) -> Settings:
         for line in (folder / "metrics.jsonl").read_text().splitlines():
             found = json.loads(line)
             if found["kind"] == "train":
-                curve.append(
-                    {key: found.get(key) for key in _CURVE} | {"step": before + found["step"]}
-                )
+                point = {key: found.get(key) for key in _CURVE} | {"step": before + found["step"]}
+                flat = {
+                    agent: numbers["flat_groups"]
+                    for agent, numbers in found.get("agents", {}).items()
+                    if "flat_groups" in numbers
+                }
+                curve.append(point | ({"flat_groups": flat} if flat else {}))
                 tokens += found["tokens"]
                 seconds += found["rollout_seconds"] + found["update_seconds"]
             elif "exact" in found and (found["step"] or not exact):
                 told = {key: found["exact"][key] for key in _EXACT}
                 exact.append({"step": before + found["step"], "tokens": tokens, **told})
             elif found["kind"] == "eval" and "exact" not in found:
-                told = {key: found[key] for key in _MEASURED}
-                told["greedy"] = {
-                    key: found["greedy"][key] for key in _MEASURED if key in found["greedy"]
-                }
-                held_out.append({**told, "step": before + found["step"], "tokens": tokens})
+                held_out.append(
+                    {**_measurements(found), "step": before + found["step"], "tokens": tokens}
+                )
     row = {"curve": curve, "tokens": tokens, "seconds": round(seconds, 1)}
     row |= {"exact": exact} if exact else {}
     return row | ({"evaluations": held_out} if len(held_out) > 2 else {})
+
+
+def _measurements(evaluation: Mapping[str, Any]) -> Settings:
+    """The main numbers of an evaluation, and of its greedy twin."""
+    greedy = evaluation["greedy"]
+    found = {key: evaluation[key] for key in _MEASURED if key in evaluation}
+    return found | {"greedy": {key: greedy[key] for key in _MEASURED if key in greedy}}
 
 
 def averages_of(run: Run, result: Any) -> list[Settings]:

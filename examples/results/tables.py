@@ -34,6 +34,7 @@ import pretrained
 import sampled_model
 import several
 import sharpening_control
+import single_runs
 import taught_model
 import tic_tac_toe
 import tuning
@@ -274,6 +275,7 @@ STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "step_bound": weak_starts.of_bound,
     "crowd_delegation": delegation.tables,
     "crowd_hidden_profile": crowd_hidden.tables,
+    "coverage": single_runs.tables,
 }
 # of models and games without runs of fit, from logs of one line a run or a measurement
 EXACT: dict[str, Callable[[Sequence[Any]], str]] = {

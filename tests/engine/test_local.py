@@ -163,6 +163,38 @@ def test_groups_without_differences_are_skipped_but_count_in_the_mean():
         assert torch.equal(a, b)
 
 
+def test_each_policy_has_a_gradient_norm_of_its_own():
+    """Equal weights and completions; the returns of ``b_1`` differ twice as much as those of ``a_0``.
+
+    Apart: norms g and 2 g, each averaged over its own two completions. Together: the sum of both
+    gradients, averaged over four, (g + 2 g) / 2; with the returns of ``b_1`` reversed, (g - 2 g) / 2.
+    """
+    magrpo = learner_class("magrpo")
+    pairs = [(20, 0), (22, 0)]
+    first = a_group((5, 6), pairs, [1.0, 0.0])
+
+    def norms(separate, returns):
+        players = {"a_0": policy(), "b_1": policy()}
+        shared = players["a_0"]
+        engine = LocalEngine(
+            magrpo(magrpo.Config(learning_rate=1e-2)),
+            players if separate else {"policy": shared},
+            players if separate else dict.fromkeys(players, shared),
+            total_steps=10,
+        )
+        second = a_group((5, 6), pairs, returns, agent="b_1")
+        metrics = engine.update(batch(first, second), seed=0)
+        return {key: value for key, value in metrics.items() if key.endswith("grad_norm")}
+
+    apart = norms(True, [2.0, 0.0])
+    g = apart["a_0/grad_norm"]
+    assert g > 0.01
+    assert apart == pytest.approx({"a_0/grad_norm": g, "b_1/grad_norm": 2 * g}, rel=LIMIT)
+    assert norms(True, [1.0, 1.0]) == pytest.approx({"a_0/grad_norm": g, "b_1/grad_norm": 0.0})
+    assert norms(False, [2.0, 0.0]) == pytest.approx({"grad_norm": 1.5 * g}, rel=LIMIT)
+    assert norms(False, [0.0, 2.0]) == pytest.approx({"grad_norm": 0.5 * g}, rel=LIMIT)
+
+
 def test_kl_pulls_back_to_the_start_and_entropy_spreads():
     useful = a_group((5, 6), [(20, 0), (22, 0)], [1.0, 0.0])
     engine = an_engine("magrpo", kl=0.1)

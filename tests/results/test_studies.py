@@ -24,8 +24,7 @@ STUDIES = (
     *BUDGETED,
     *("games_long", "games_cells_long"),
     *("signals", "kuhn", "tic_tac_toe", "counterfactual", "neighbours", "strangers"),
-    "step_bound",
-    "crowd_hidden_profile",
+    *("step_bound", "crowd_hidden_profile", "coverage"),
 )
 FEW_RUNS = {
     "adapter_rates": 2,
@@ -38,6 +37,7 @@ PAGES = ROOT / "docs" / "results"
 # arms of studies whose runs are not yet in the committed logs
 AWAITED: dict[str, set[str]] = {
     "games_cells": {"ippo"},
+    "coverage": {"brief"},
 }
 
 

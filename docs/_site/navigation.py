@@ -45,6 +45,7 @@ SECTIONS: dict[str, list[str]] = {
         "sandbox",
         "performance",
         "embedded_model",
+        "paper",
         "papers",
         "limitations",
     ],

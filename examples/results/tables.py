@@ -330,7 +330,7 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     pages = sorted(args.out.rglob("*.md"))
     if args.out == RESULTS:
-        pages += [ROOT / "README.md", ROOT / "docs" / "external.md"]
+        pages += [ROOT / "README.md", ROOT / "docs" / "external.md", ROOT / "docs" / "paper.md"]
     for page in pages:
         page.write_text(placed(page.read_text(), tables))
     if not pages:

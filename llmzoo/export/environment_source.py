@@ -54,7 +54,7 @@ def find_environment(env: str, package: str | None = None) -> EnvironmentSource:
 
     ``FILE.py:NAME`` chooses one of several. ``package``: name of the package; by default that of the
     environment. Raises :class:`ConfigError` for what cannot be exported, and
-    :class:`UnknownNameError` for an unknown id.
+    :class:`llmzoo.errors.UnknownNameError` for an unknown id.
     """
     parts = _FILE.fullmatch(env)
     if parts is not None:

@@ -76,20 +76,24 @@ def check_tasks(evaluation: StoredEvaluation) -> Finding:
         return wrong("'all' tasks are declared, of a split without an end")
     tasks = declared if type(declared) is int else size
     tasks = min(tasks, size) if type(size) is int else tasks
-    expected = {(task, sample) for task in range(tasks) for sample in range(config["samples"])}
+    samples = config["samples"]
     counts = Counter(map(row_key, rows))
     twice = [key for key, count in counts.items() if count > 1]
     if twice:
         return wrong(f"episodes that are there twice, as (task, sample): {name_some(twice)}")
-    missing, extra = sorted(expected - counts.keys()), sorted(counts.keys() - expected)
-    if missing or extra:
-        which, keys = ("missing", missing) if missing else ("not declared", extra)
-        return wrong(f"episodes that are {which}, as (task, sample): {name_some(keys)}")
+    extra = sorted((t, s) for t, s in counts if not (0 <= t < tasks and 0 <= s < samples))
+    if extra:
+        return wrong(f"episodes that are not declared, as (task, sample): {name_some(extra)}")
+    missing = tasks * samples - len(counts)
+    if missing:
+        expected = ((task, sample) for task in range(tasks) for sample in range(samples))
+        first = next(key for key in expected if key not in counts)
+        return wrong(f"{missing} episodes are missing; the first, as (task, sample): {first}")
     other = [row["task"] for row in rows if row["seed"] != config["seed"] + row["task"]]
     if other:
         return wrong(f"tasks with another seed than {config['seed']} + task: {name_some(other)}")
     of = f" of {size}" if type(size) is int else ""
-    return ok(f"the first {tasks}{of} tasks, {config['samples']} times each, with their seeds")
+    return ok(f"the first {tasks}{of} tasks, {samples} times each, with their seeds")
 
 
 def check_tokens(evaluation: StoredEvaluation) -> Finding:

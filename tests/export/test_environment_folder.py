@@ -645,7 +645,7 @@ class Game(AECEnv):
 def test_environments_that_cannot_be_published(tmp_path, agents, observation, match):
     file = tmp_path / "strange_game.py"
     file.write_text(ONE_AGENT.replace("AGENTS", agents).replace("OBSERVATION", observation))
-    refused(match, str(file), tmp_path / "out", license="MIT", tasks=1)
+    refused(match, str(file), tmp_path / "out", agent="a_0", license="MIT")
 
 
 def test_names_and_versions_are_texts_in_yaml(tmp_path):

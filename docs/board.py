@@ -23,9 +23,9 @@ _HEAD = [
 ]
 _TEXT = """# Board
 
-Every row is a claim of a [bundle](verifying.md) in `docs/results/bundles`. Nothing else is on this page: a number without
-its episodes has no row. To check all rows of a bundle, which takes a minute, and to add your own, see
-[verifying](verifying.md).
+Every row is a claim of a [bundle](verifying.md) in `docs/results/bundles`. A number without its
+episodes has no row. [Verifying](verifying.md) says how to check the rows of a bundle, which takes a minute, and how to
+make a bundle.
 
 """
 

@@ -12,6 +12,7 @@ from llmzoo.cli.options import CommandOptions, parse_options
 from llmzoo.cli.output import print_json, print_table, redirect_stdout_to_stderr, show_progress
 from llmzoo.errors import ConfigError
 from llmzoo.evaluation.bundles.verify import DEFAULT_REPLAY, verify_bundle
+from llmzoo.terminal_text import escape_unprintable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +78,7 @@ def run(argv: Sequence[str]) -> int:
         )
         right = len(verification.checks) - len(verification.wrong) - len(verification.not_checked)
         print(
-            f"{verification.title}: {right} checks ok, {len(verification.wrong)} wrong, "
+            f"{escape_unprintable(verification.title)}: {right} checks ok, {len(verification.wrong)} wrong, "
             f"{len(verification.not_checked)} not checked (--seed {verification.seed})"
         )
         if verification.wrong:

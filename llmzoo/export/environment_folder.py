@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -21,7 +22,11 @@ from llmzoo.adapters.others import fill_other_agents
 from llmzoo.errors import ConfigError, LlmzooError, UnknownNameError
 from llmzoo.export.croissant import describe_dataset
 from llmzoo.export.description import SECRET_NAME, USER_IN_ADDRESS
-from llmzoo.export.environment_source import EnvironmentSource, find_environment
+from llmzoo.export.environment_source import (
+    EnvironmentSource,
+    find_environment,
+    name_private_path,
+)
 from llmzoo.export.task_rows import COLUMNS, measure_return_range, read_task_rows
 from llmzoo.names import NAME_RULE, is_name
 from llmzoo.version import __version__
@@ -85,7 +90,11 @@ def export_environment(
     agents, rest = _choose_agents(make, agent)
     policies = fill_other_agents(others, rest)
     rows, tasks_from = read_task_rows(make, source.title, list(agents), policies, tasks)
-    reward_range = measure_return_range(make, agents[0], policies) if len(agents) == 1 else None
+    if source.file is not None:
+        _refuse_private_rows(rows, source.file)
+    reward_range = (
+        measure_return_range(make, source.title, agents[0], policies) if len(agents) == 1 else None
+    )
     content = _Folder(
         source, args, agents, rest, others, version, license_id, rows, tasks_from, reward_range
     ).files()
@@ -280,6 +289,8 @@ def _choose_agents(make: Any, agent: str | None) -> tuple[tuple[str, ...], list[
     """The agents that the model plays, and the rest."""
     env = make()
     known = list(env.possible_agents)
+    if not known:
+        raise ConfigError("the environment has no possible_agents: name those that play")
     for one in known:
         if not is_name(one):
             raise ConfigError(f"agent {one!r}: {NAME_RULE}")
@@ -354,8 +365,23 @@ def _check_arg(name: str, value: Any) -> None:
                 f"argument {name!r} is a file of this machine or an address with a password, which "
                 "other machines do not have: leave it out"
             )
+        if name_private_path(value):
+            raise ConfigError(f"argument {name!r} has a path of this machine: leave it out")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"argument {name!r} is {value}: give a finite number")
     elif not isinstance(value, bool | int | float | None):
         raise ConfigError(f"argument {name!r} is {type(value).__name__}: give a plain value")
+
+
+def _refuse_private_rows(rows: Mapping[str, list[dict[str, Any]]], file: Path) -> None:
+    """Refuse observations of a user's environment that have a path of this machine."""
+    for split, split_rows in rows.items():
+        for row in split_rows:
+            if name_private_path(str(row.get("observation", "")), file):
+                raise ConfigError(
+                    f"the observation of task {row['task']} ({split}) has a path of this machine, which "
+                    "data/ would publish: leave it out of what the agent reads"
+                )
 
 
 def _write(out: Path, content: Mapping[str, bytes]) -> None:

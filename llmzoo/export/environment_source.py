@@ -36,7 +36,7 @@ class EnvironmentSource:
     """An environment to export.
 
     ``env``: what :func:`llmzoo.make` takes in this process. ``exported_env``: what it takes in the
-    package. ``text``: the user's file; None for a registered environment.
+    package. ``text`` and ``file``: the user's; None for a registered environment.
     """
 
     env: str
@@ -47,6 +47,7 @@ class EnvironmentSource:
     requirements: tuple[str, ...]  # besides llmzoo, as for pip
     extra: str | None  # of llmzoo
     text: str | None = None
+    file: Path | None = None
 
 
 def find_environment(env: str, package: str | None = None) -> EnvironmentSource:
@@ -103,6 +104,7 @@ def _from_file(file: Path, attribute: str | None, package: str | None) -> Enviro
         requirements=requirements,
         extra=None,
         text=text,
+        file=file,
     )
 
 
@@ -172,16 +174,21 @@ def _check_package(name: str, file: Path | None = None) -> str:
     return name
 
 
+def name_private_path(text: str, file: Path | None = None) -> str:
+    """The path of this machine in a text: the home, or the folder of ``file``; "" if none."""
+    folders = [Path.home(), *([] if file is None else [file.resolve().parent])]
+    return next((str(f) for f in folders if len(f.parts) > 1 and str(f) in text), "")
+
+
 def _refuse_private(file: Path, text: str) -> None:
     """Refuse what looks like a credential, and paths of this machine."""
-    private = {str(Path.home()), str(file.resolve().parent)} - {"/", "."}
     for number, line in enumerate(text.splitlines(), 1):
         if _CREDENTIAL.search(line):
             raise ConfigError(
                 f"{file}, line {number}, looks like a password or key: read it from an environment "
                 "variable, since the file is published as it is"
             )
-        if any(path in line for path in private):
+        if name_private_path(line, file):
             raise ConfigError(
                 f"{file}, line {number}, has a path of this machine: the file is published as it is"
             )

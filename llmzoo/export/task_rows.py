@@ -54,10 +54,7 @@ def read_task_rows(
         except LlmzooError:
             raise
         except Exception as error:
-            raise ConfigError(
-                f"{name} raises in split {split!r} ({type(error).__name__}: {error}): llmzoo check "
-                "says more"
-            ) from error
+            raise _environment_error(name, split, error) from error
         finally:
             env.close()
     if source == "hub":  # the texts belong to the authors of the set
@@ -69,12 +66,12 @@ def read_task_rows(
 
 
 def measure_return_range(
-    make: Callable[..., AECEnv], agent: str, policies: Mapping[str, Policy]
+    make: Callable[..., AECEnv], name: str, agent: str, policies: Mapping[str, Policy]
 ) -> tuple[int, int] | None:
     """Whole numbers around the returns of ``agent`` if it is silent and if it is the expert.
 
     Both play the first ``MEASURED_TASKS`` training tasks. None if the environment has no expert, or if the
-    two earn the same.
+    two earn the same. Raises :class:`ConfigError` if the environment raises.
     """
     try:
         returns = [
@@ -86,8 +83,18 @@ def measure_return_range(
         ]
     except NoScriptedPolicyError:
         return None
+    except LlmzooError:
+        raise
+    except Exception as error:
+        raise _environment_error(name, "train", error) from error
     low, high = math.floor(min(returns)), math.ceil(max(returns))
     return (low, high) if low < high else None
+
+
+def _environment_error(name: str, split: str, error: Exception) -> ConfigError:
+    return ConfigError(
+        f"{name} raises in split {split!r} ({type(error).__name__}: {error}): llmzoo check says more"
+    )
 
 
 def _count(env: AECEnv, name: str, tasks: int | None) -> int:

@@ -178,6 +178,17 @@ class TransformersPolicy(LanguageModel, JointlySampled, SamplingPolicy):
         """The token ids of a prompt, through the chat template if there is one."""
         return self.prompts_for(agent).encode(observation, self.histories, agent)
 
+    def decode(
+        self, ids: Sequence[int], agent: str, *, plain: bool = False, stop: Sequence[str] = ()
+    ) -> str | None:
+        """The text of sampled ``ids``, after the thoughts and before a ``stop`` text.
+
+        None if a thought is still open. ``plain``: they continue a :class:`PlainPrompt`.
+        """
+        text = self.prompts_for(agent).answer(ids, plain=plain)
+        cuts = [] if text is None else [at for at in map(text.find, stop) if at >= 0]
+        return text[: min(cuts)] if text is not None and cuts else text
+
     def respond(
         self,
         requests: Sequence[PolicyRequest],
@@ -364,18 +375,16 @@ class TransformersPolicy(LanguageModel, JointlySampled, SamplingPolicy):
         request: PolicyRequest,
     ) -> Completion:
         self.tokens_sampled += len(row.ids)
-        prompts = self.prompts_for(request.agent)
-        text = prompts.answer(row.ids, plain=isinstance(request.observation, PlainPrompt))
+        plain = isinstance(request.observation, PlainPrompt)
+        text = self.decode(row.ids, request.agent, plain=plain, stop=sampling.stop)
         if isinstance(request.observation, Conversation):
             full_text = str(self.tokenizer.decode(row.ids, skip_special_tokens=True))
             ids = tuple(row.ids)
             self.histories.remember(request.agent, request.observation, full_text, prompt, ids)
         if text is None:
-            self._count_unclosed_thought(prompts)
-            text = ""
-        cuts = [at for at in (text.find(stop) for stop in sampling.stop) if at >= 0]
+            self._count_unclosed_thought(self.prompts_for(request.agent))
         return Completion(
-            text=text[: min(cuts)] if cuts else text,
+            text=text or "",
             prompt_ids=prompt,
             ids=tuple(row.ids),
             logprobs=tuple(row.logprobs),

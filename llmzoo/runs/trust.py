@@ -98,11 +98,13 @@ def _may_be_code(value: Any) -> bool:
 
 
 def _walk(value: Any) -> Iterator[Any]:
-    """``value`` and everything inside its mappings and lists."""
+    """``value`` and everything inside its mappings, their keys included, and lists."""
     yield value
-    inner = value.values() if isinstance(value, Mapping) else value
-    if isinstance(value, Mapping | list | tuple):
-        for one in inner:
+    if isinstance(value, Mapping):
+        yield from value.keys()  # an environment that expects a list reads the keys
+        value = [*value.values()]
+    if isinstance(value, list | tuple):
+        for one in value:
             yield from _walk(one)
 
 

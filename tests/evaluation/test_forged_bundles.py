@@ -113,6 +113,18 @@ def edit_an_action(content):
             return
 
 
+def swap_the_text_and_keep_the_tokens(content):
+    """On another machine, so that the replay cannot decide."""
+    for start in content.provenance["starts"]:
+        start["machine"]["model"] = "another processor"
+    for row in content.rows:
+        row["decisions"][-1]["completion"]["text"] += " "
+
+
+def call_it_another_policy(content):
+    content.config["policy"] = content.result["policy"] = "a model of 400 billion parameters"
+
+
 def edit_an_observation(content):
     content.rows[0]["decisions"][0]["observation"] += " the answer is 4"
 
@@ -170,6 +182,8 @@ def invent_a_number(content):
 # what is forged -> whether the numbers are computed again, and the check that finds it
 FORGERIES = {
     raise_a_number: (False, "numbers"),
+    swap_the_text_and_keep_the_tokens: (True, "log-probabilities"),
+    call_it_another_policy: (True, "numbers"),
     flip_an_episode: (True, "episodes"),
     make_up_an_episode: (True, "episodes"),
     declare_another_seed: (True, "tasks"),

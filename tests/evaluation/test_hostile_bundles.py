@@ -14,6 +14,8 @@ import llmzoo
 from llmzoo import files
 from llmzoo.cli import main
 from llmzoo.errors import CheckpointError
+from llmzoo.evaluation.bundles.layout import read_bundle
+from llmzoo.evaluation.bundles.stored import check_tasks
 from llmzoo.evaluation.bundles.verify import verify_bundle
 from llmzoo.evaluation.bundles.write import write_bundle
 
@@ -211,3 +213,104 @@ def test_programs_in_a_bundle_run_in_the_sandbox_only(tmp_path):
 
     assert "episodes" in failed_checks(forge(honest, tmp_path / "forged", attack))
     assert not target.exists()
+
+
+def test_no_argument_imports_code_or_calls_a_server(tmp_path, monkeypatch):
+    """Not as the name of an object either: an environment that expects a list reads the names."""
+    (tmp_path / "evil.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'w')\ntools = []\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    out = tmp_path / "evaluation"
+    llmzoo.evaluate("tool_use_v0", "silent", tasks=1, env_args={"tools": ["calculator"]}, out=out)
+    honest = write_bundle(tmp_path / "bundle", {"only": out}, title="tools")
+    for number, tools in enumerate(({"evil:tools": 1}, {"calculator": 1, "evil:tools": 1})):
+        forged = forge(
+            honest,
+            tmp_path / f"forged_{number}",
+            lambda content, tools=tools: content.config.update(env_args={"tools": tools}),
+        )
+        (check,) = (c for c in verify_bundle(forged).checks if c.name == "episodes")
+        assert "names code to import: evil:tools" in check.reason
+        (check,) = (
+            c
+            for c in verify_bundle(forged, env_args={"tools": ["calculator"]}).checks
+            if c.name == "episodes"
+        )
+        assert "the bundle was played with tools=" in check.reason
+    assert not (tmp_path / "imported").exists()
+
+
+def test_a_judge_on_a_server_is_asked_only_if_the_user_names_it(tmp_path):
+    out = tmp_path / "evaluation"
+    llmzoo.evaluate("debate_v0", "silent", tasks=1, out=out)
+    honest = write_bundle(tmp_path / "bundle", {"only": out}, title="debate")
+    endpoint = {"model": "judge", "base_url": "http://127.0.0.1:9/v1"}
+    args = {"judge": "endpoint", "endpoint": endpoint}
+    forged = forge(
+        honest, tmp_path / "forged", lambda content: content.config.update(env_args=args)
+    )
+    (check,) = (c for c in verify_bundle(forged).checks if c.name == "episodes")
+    assert check.status == "not checked"
+    assert "asks a server" in check.reason
+    assert "--env.endpoint" in check.reason
+
+
+AMBIGUOUS = {
+    "a name twice": ('"policy": ', '"policy": "another", "policy": '),
+    "a number beyond a float": ('"seed": 0', '"seed": 1' + "0" * 400),
+    "an infinite number": ('"seed": 0', '"seed": 1e999'),
+    "a setting that nothing reads": ('"seed": 0', '"seed": 0, "s\u0435ed": 7'),
+}
+
+
+@pytest.mark.parametrize("name", AMBIGUOUS)
+def test_files_that_readers_read_differently_are_refused(copied, name):
+    path = copied / "only" / "config.json"
+    text = path.read_text()
+    assert AMBIGUOUS[name][0] in text
+    path.write_text(text.replace(*AMBIGUOUS[name], 1))
+    with pytest.raises(CheckpointError, match=r"config\.json"):
+        verify_bundle(copied)
+
+
+def test_an_infinite_claim_is_refused(copied):
+    path = copied / "bundle.json"
+    path.write_text(path.read_text().replace('"success": ', '"success": 1e999, "x": ', 1))
+    with pytest.raises(CheckpointError, match="not a number"):
+        verify_bundle(copied)
+
+
+def test_a_reward_beyond_a_float_is_refused(copied):
+    rows = read_content(copied / "only").rows
+    rows[0]["totals"]["planner_1"] = 10**400
+    write_rows(copied, rows)
+    with pytest.raises(CheckpointError, match="line 1"):
+        verify_bundle(copied)
+
+
+@pytest.mark.parametrize("setting", ["tasks", "samples"])
+def test_declaring_a_trillion_episodes_takes_no_memory(bundle, tmp_path, setting):
+    forged = forge(bundle, tmp_path / "forged", lambda c: c.config.update({setting: 10**12}))
+    (evaluation,) = read_bundle(forged).evaluations
+    status, reason = check_tasks(evaluation)
+    assert status == "wrong"
+    assert "000000000000 episodes are declared and 3 are there" in reason
+
+
+def test_folders_without_end_are_refused(copied, monkeypatch):
+    monkeypatch.chdir(copied / "only")
+    for _ in range(1200):
+        os.mkdir("d")
+        os.chdir("d")
+    with pytest.raises(CheckpointError, match="without end"):
+        verify_bundle(copied)
+    for _ in range(1200):
+        os.chdir("..")
+        os.rmdir("d")
+
+
+def test_a_title_moves_no_cursor(bundle, tmp_path, capsys):
+    hostile = edit_manifest(bundle, tmp_path / "hostile", lambda m: m.update(title="\x1b[2J\ud800"))
+    main(["eval", "verify", str(hostile), "--quiet", "--replay", "0"])
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert r"\x1b[2J\ud800: " in out

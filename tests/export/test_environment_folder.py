@@ -575,3 +575,82 @@ def test_a_hostile_docstring_stays_text(tmp_path, game_file):
     assert project["name"] == "word-chain"
     assert "<script>" not in (done.folder / "README.md").read_text()
     assert "](javascript" not in (done.folder / "README.md").read_text()
+
+
+def test_numbers_that_python_cannot_read_back_are_refused(tmp_path, game_file):
+    for number in (float("inf"), float("-inf"), float("nan")):
+        refused(
+            "finite number",
+            str(game_file),
+            tmp_path / "out",
+            agent="all",
+            license="MIT",
+            env_args={"max_turns": number},
+        )
+
+
+def test_no_path_of_the_home_is_an_argument(tmp_path, monkeypatch):
+    """The file need not exist: the path names the user."""
+    monkeypatch.setenv("HOME", "/home/someone")
+    refused(
+        "path of this machine",
+        "sudoku_v0",
+        tmp_path / "out",
+        agent="planner_1",
+        env_args={"source": "/home/someone/data.jsonl"},
+    )
+
+
+ONE_AGENT = """
+from gymnasium.spaces import Text
+from pettingzoo import AECEnv
+
+class Game(AECEnv):
+    metadata = {"name": "game", "is_parallelizable": True}
+
+    def __init__(self, split="train", render_mode=None):
+        self.possible_agents = AGENTS
+        self.render_mode = render_mode
+
+    def action_space(self, agent):
+        return Text(9)
+
+    def observation_space(self, agent):
+        return Text(999)
+
+    def observe(self, agent):
+        return OBSERVATION
+
+    def reset(self, seed=None, options=None):
+        self.agents = self.possible_agents[:]
+        self.agent_selection = self.agents[0]
+        self.rewards = self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos = {agent: {} for agent in self.agents}
+
+    def step(self, action):
+        raise RuntimeError("broken")
+"""
+
+
+@pytest.mark.parametrize(
+    ("agents", "observation", "match"),
+    [
+        ("[]", "''", "no possible_agents"),
+        ("['a_0']", "__file__", "has a path of this machine"),
+        ("['a_0']", "'hello'", r"raises in split 'train' \(RuntimeError: broken\)"),
+    ],
+)
+def test_environments_that_cannot_be_published(tmp_path, agents, observation, match):
+    file = tmp_path / "strange_game.py"
+    file.write_text(ONE_AGENT.replace("AGENTS", agents).replace("OBSERVATION", observation))
+    refused(match, str(file), tmp_path / "out", agent="a_0", license="MIT")
+
+
+def test_names_and_versions_are_texts_in_yaml(tmp_path):
+    """YAML reads a bare 1.10 as the number 1.1, and a bare ``off`` as false."""
+    out = tmp_path / "out"
+    export_environment("sudoku_v0", out, agent="planner_1", tasks=1, name="off", version="1.10")
+    manifest = yaml.safe_load((out / "openenv.yaml").read_text())
+    assert (manifest["name"], manifest["version"]) == ("off", "1.10")

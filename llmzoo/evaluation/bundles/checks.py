@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -58,7 +59,7 @@ def differences(claimed: Any, computed: Any, path: str = "") -> Iterator[str]:
 def _are_equal(one: Any, other: Any) -> bool:
     numbers = (int, float)
     if type(one) in numbers and type(other) in numbers:
-        return abs(one - other) <= TOLERANCE * max(1.0, abs(one), abs(other))
+        return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
     return type(one) is type(other) and bool(one == other)
 
 

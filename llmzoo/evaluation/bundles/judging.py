@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -45,6 +46,7 @@ def env_factory(
     if env is not None and env != config["env"]:
         raise ConfigError(f"the bundle was played in {config['env']}, not {env}")
     check_environment(folder, config, env, env_args)
+    _check_env_args(config["env_args"], env_args or {})
     make = partial(registry.make, config["env"], **{**config["env_args"], "split": config["split"]})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FallbackWarning)  # the error below says the same
@@ -55,6 +57,22 @@ def env_factory(
                 raise
             raise ConfigError(f"{config['env']} cannot be made: {error!r:.200}") from error
     return make
+
+
+def _check_env_args(stored: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Raise :class:`ConfigError` for other arguments than the stored ones, and for servers that are not given."""
+    for name, value in given.items():
+        if stored.get(name) != value:
+            raise ConfigError(
+                f"the bundle was played with {name}={stored.get(name)!r:.200}, not {value!r:.200}"
+            )
+    for name, value in stored.items():
+        text = json.dumps(value)
+        if name not in given and (name == "endpoint" or "://" in text):
+            option = shlex.join([f"--env.{name}", text])
+            raise ConfigError(
+                f"the environment asks a server, {text:.200}: pass {option} to call it"
+            )
 
 
 def check_episodes(

@@ -34,8 +34,12 @@ EPISODES_FILE = "episodes.jsonl.gz"
 TRAINING_FILE = "training.json"
 REQUIRED_FILES = (CONFIG_FILE, PROVENANCE_FILE, EPISODES_FILE, RESULT_FILE)
 _MAX_EVALUATIONS = 1000
+_MAX_DIGITS = 300  # of a whole number, so that it is in the range of a float
 _NAME = re.compile(r"\w[\w.=,-]{0,149}")
-_MANIFEST_TYPES = {"title": str, "claims": list, "evaluations": list, "files": dict}
+_MANIFEST_TYPES = {
+    **{"format": int, "title": str, "price": object},
+    **{"claims": list, "evaluations": list, "files": dict},
+}
 _CONFIG_TYPES = {
     **{"env": str, "env_args": dict, "split": str, "policy": str, "policies": dict},
     **{"tasks": (int, str), "samples": int, "seed": int, "greedy": bool, "concurrency": int},
@@ -95,13 +99,16 @@ def read_bundle(folder: str | Path) -> Bundle:
             f"{folder} is not a bundle: it has no {BUNDLE_FILE}. llmzoo eval bundle FOLDER --out BUNDLE makes "
             "one of the folders of llmzoo eval --out"
         )
-    files.check_tree(folder)
+    try:
+        files.check_tree(folder)
+    except RecursionError:
+        raise CheckpointError(f"{folder} has folders in folders without end") from None
     manifest = read_json(path)
     if manifest.get("format") != FORMAT:
         raise CheckpointError(
             f"{path}: this llmzoo reads bundles of format {FORMAT}, got {manifest.get('format')!r:.80}"
         )
-    _check_types(manifest, _MANIFEST_TYPES, str(path))
+    _check_types(manifest, _MANIFEST_TYPES, str(path), only=True)
     names = manifest["evaluations"]
     if not 0 < len(names) <= _MAX_EVALUATIONS or len({*map(str, names)}) < len(names):
         raise CheckpointError(
@@ -145,9 +152,18 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def parse_object(data: bytes, where: str) -> dict[str, Any]:
-    """A JSON object without NaN; raises :class:`CheckpointError` for anything else."""
+    """A JSON object that every reader reads alike: without NaN, numbers beyond a float, and equal names.
+
+    Raises :class:`CheckpointError` for anything else.
+    """
     try:
-        value = json.loads(data, parse_constant=_refuse_constant)
+        value = json.loads(
+            data,
+            parse_constant=_refuse_constant,
+            parse_float=_parse_float,
+            parse_int=_parse_int,
+            object_pairs_hook=_make_object,
+        )
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{where} is not JSON: {error!r:.200}") from None
     if not isinstance(value, dict):
@@ -191,7 +207,7 @@ def _read_evaluation(folder: Path, name: object) -> StoredEvaluation:
         if not (own / file).is_file():
             raise CheckpointError(f"{own} has no {file}, so the bundle is not complete")
     config = read_json(own / CONFIG_FILE)
-    _check_types(config, _CONFIG_TYPES, str(own / CONFIG_FILE))
+    _check_types(config, _CONFIG_TYPES, str(own / CONFIG_FILE), only=True)
     starts = read_json(own / PROVENANCE_FILE).get("starts")
     if not isinstance(starts, list) or not starts or not all(isinstance(s, dict) for s in starts):
         raise CheckpointError(f"{own / PROVENANCE_FILE}: 'starts' must be a list of JSON objects")
@@ -236,7 +252,12 @@ def _check_row(row: dict[str, Any], where: str) -> dict[str, Any]:
     return row
 
 
-def _check_types(values: Mapping[str, Any], types: Mapping[str, Any], where: str) -> None:
+def _check_types(
+    values: Mapping[str, Any], types: Mapping[str, Any], where: str, *, only: bool = False
+) -> None:
+    """``only``: there are no other values, since no check would look at them."""
+    if only and (unknown := values.keys() - types.keys()):
+        raise CheckpointError(f"{where} has {min(unknown)!a:.80}, which no bundle has")
     for name, kind in types.items():
         if name not in values:
             raise CheckpointError(f"{where} has no {name!r}")
@@ -249,5 +270,22 @@ def _is_number(value: object) -> bool:
     return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
 
 
+def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object with these names and values. Of two equal names some readers take the first."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError("an object has a name twice")
+    return value
+
+
+def _parse_float(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _refuse_constant(text)
+
+
+def _parse_int(text: str) -> int:
+    return int(text) if len(text) <= _MAX_DIGITS else _refuse_constant(text)
+
+
 def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not a number")
+    raise ValueError(f"{text:.20} is not a number that can be read")

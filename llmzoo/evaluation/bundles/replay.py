@@ -11,8 +11,7 @@ from llmzoo.evaluation.bundles.checks import Finding, name_some, not_checked, ok
 from llmzoo.evaluation.bundles.judging import EnvFactory
 from llmzoo.evaluation.bundles.layout import StoredEvaluation
 from llmzoo.evaluation.bundles.source import is_same_source, other_machine
-from llmzoo.models.model_catalog import TINY
-from llmzoo.policies import SCRIPTED
+from llmzoo.evaluation.bundles.stored import OWN_POLICIES
 from llmzoo.policies.base import Policy
 from llmzoo.policies.settings import LoadSettings, Sampling, SamplingPolicy
 from llmzoo.records import Completion, Decision, Episode, Group
@@ -23,7 +22,6 @@ from llmzoo.runs.named_policies import load_policy_for_agents
 MAX_LOGPROB_ERROR = (
     0.1  # nats; in float32 processors differ by less than 0.001, in bfloat16 by more
 )
-_HERE = {*SCRIPTED, TINY} - {"human"}  # policies that are part of llmzoo
 
 PolicyLoader = Callable[[str, Sequence[str]], Mapping[str, Policy]]
 
@@ -54,7 +52,7 @@ def find_policies(evaluation: StoredEvaluation, given: Sequence[str]) -> FoundPo
     for agents in groups.values():
         settings = evaluation.settings_for(agents[0])
         name = settings.get("policy")
-        for candidate in [*([name] if name in _HERE else []), *given]:
+        for candidate in [*([name] if name in OWN_POLICIES else []), *given]:
             loaded = _load(evaluation, str(candidate), agents)
             if all(_has_weights(loaded[a], evaluation.settings_for(a)) for a in agents):
                 found |= loaded
@@ -118,7 +116,8 @@ def check_replay(
 def check_logprobs(
     evaluation: StoredEvaluation, found: FoundPolicies, tasks: Sequence[int]
 ) -> Finding:
-    """The stored prompts are those of the observations, and the stored tokens have the model's probabilities.
+    """The stored prompts are those of the observations, the texts those of the tokens, and the stored
+    tokens have the model's probabilities.
 
     Unlike a replay, this can be compared on any machine.
     """
@@ -136,6 +135,8 @@ def check_logprobs(
                 continue
             if _prompt_differs(model, decision):
                 return wrong(f"{where}, {decision.agent}: the prompt is not the observation's")
+            if _text_differs(model, decision):
+                return wrong(f"{where}, {decision.agent}: the text is not that of its tokens")
             highest = max(highest, _logprob_error(model, decision))
             tokens += len(decision.completion.ids)
             if highest > MAX_LOGPROB_ERROR:
@@ -225,6 +226,17 @@ def _prompt_differs(model: Any, decision: Decision) -> bool:
     return bool(
         model.encode(decision.observation, decision.agent) != decision.completion.prompt_ids
     )
+
+
+def _text_differs(model: Any, decision: Decision) -> bool:
+    """Whether the text is not that of the tokens. Bundles do not say which observations were plain texts."""
+    completion = decision.completion
+    stop = model.sampling_for(decision.agent).stop
+    texts = [
+        model.decode(completion.ids, decision.agent, plain=plain, stop=stop) or ""
+        for plain in (False, True)
+    ]
+    return completion.text not in texts
 
 
 def _logprob_error(model: Any, decision: Decision) -> float:

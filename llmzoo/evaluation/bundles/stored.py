@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 from llmzoo.evaluation.bundles.checks import Finding, differences, name_some, not_checked, ok, wrong
@@ -12,8 +12,11 @@ from llmzoo.evaluation.bundles.claims import compute_claims, group_runs
 from llmzoo.evaluation.bundles.layout import Bundle, StoredEvaluation, row_key
 from llmzoo.evaluation.bundles.write import describe_file
 from llmzoo.evaluation.evaluate import compute_evaluation
+from llmzoo.models.model_catalog import TINY
+from llmzoo.policies import SCRIPTED
 from llmzoo.records.episode_rows import to_episode
 
+OWN_POLICIES = {*SCRIPTED, TINY} - {"human"}  # policies that are part of llmzoo
 _HIGHEST_LOGPROB = 1e-4  # of a token; rounding
 
 
@@ -76,24 +79,27 @@ def check_tasks(evaluation: StoredEvaluation) -> Finding:
         return wrong("'all' tasks are declared, of a split without an end")
     tasks = declared if type(declared) is int else size
     tasks = min(tasks, size) if type(size) is int else tasks
-    samples = config["samples"]
     counts = Counter(map(row_key, rows))
     twice = [key for key, count in counts.items() if count > 1]
     if twice:
         return wrong(f"episodes that are there twice, as (task, sample): {name_some(twice)}")
-    extra = sorted((t, s) for t, s in counts if not (0 <= t < tasks and 0 <= s < samples))
+    samples = config["samples"]
+    every = ((task, sample) for task in range(tasks) for sample in range(samples))
+    missing = [*islice((key for key in every if key not in counts), 3)]  # "every" may be 10^12
+    if missing:
+        total = max(tasks, 0) * max(samples, 0)
+        return wrong(
+            f"{total} episodes are declared and {len(counts)} are there; missing, as (task, sample), "
+            f"are {name_some(missing)}"
+        )
+    extra = [(t, s) for t, s in counts if not (0 <= t < tasks and 0 <= s < samples)]
     if extra:
         return wrong(f"episodes that are not declared, as (task, sample): {name_some(extra)}")
-    missing = tasks * samples - len(counts)
-    if missing:
-        expected = ((task, sample) for task in range(tasks) for sample in range(samples))
-        first = next(key for key in expected if key not in counts)
-        return wrong(f"{missing} episodes are missing; the first, as (task, sample): {first}")
     other = [row["task"] for row in rows if row["seed"] != config["seed"] + row["task"]]
     if other:
         return wrong(f"tasks with another seed than {config['seed']} + task: {name_some(other)}")
     of = f" of {size}" if type(size) is int else ""
-    return ok(f"the first {tasks}{of} tasks, {samples} times each, with their seeds")
+    return ok(f"the first {tasks}{of} tasks, {config['samples']} times each, with their seeds")
 
 
 def check_tokens(evaluation: StoredEvaluation) -> Finding:
@@ -127,6 +133,9 @@ def check_tokens(evaluation: StoredEvaluation) -> Finding:
 def check_numbers(evaluation: StoredEvaluation) -> Finding:
     """Every number of the result follows from the stored episodes."""
     result = evaluation.result
+    label, names = evaluation.config["policy"], _policy_names(evaluation)
+    if names and label not in names:
+        return wrong(f"{label!r:.120} is claimed to have played, but the policies are {names[0]}")
     claimed = {name: value for name, value in result.items() if name not in ("seconds", "usage")}
     found = [*differences(claimed, recompute_result(evaluation))]
     if found:
@@ -158,6 +167,19 @@ def recompute_result(evaluation: StoredEvaluation) -> dict[str, Any]:
     ).to_dict()
     del values["seconds"], values["usage"]
     return dict(json.loads(json.dumps(values)))
+
+
+def _policy_names(evaluation: StoredEvaluation) -> tuple[str, ...]:
+    """The names that an evaluation may give its policies if all are llmzoo's own; otherwise none.
+
+    The name of another policy cannot be compared: a run is called by its folder, or by its checkpoint.
+    """
+    names = {a: settings["policy"] for a, settings in evaluation.config["policies"].items()}
+    different = {*map(str, names.values())}
+    if not different <= OWN_POLICIES:
+        return ()
+    by_agent = ", ".join(f"{agent}: {name}" for agent, name in names.items())
+    return (by_agent, *different) if len(different) == 1 else (by_agent,)
 
 
 def _texts(evaluation: StoredEvaluation) -> list[list[str]]:

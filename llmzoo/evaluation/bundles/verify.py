@@ -17,7 +17,10 @@ from llmzoo.evaluation.bundles.layout import Bundle, StoredEvaluation, read_bund
 
 DEFAULT_REPLAY = 16  # tasks of each evaluation that are played again
 # what stored values of the wrong form raise; the files were read, so this is the bundle's fault
-_MALFORMED = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
+_MALFORMED = (
+    *(TypeError, ValueError, LookupError, AttributeError),
+    *(ArithmeticError, RecursionError),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

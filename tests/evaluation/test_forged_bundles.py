@@ -226,11 +226,14 @@ def test_another_seed_of_sampled_episodes_is_found(sampled, tmp_path):
     assert check in failed_checks(forged)
 
 
-@pytest.mark.parametrize("name", ["only/episodes.jsonl.gz", "only/config.json"])
-def test_a_changed_file_is_found(bundle, tmp_path, name):
+@pytest.mark.parametrize("file", ["episodes", "config"])
+def test_a_changed_file_is_found(bundle, tmp_path, file):
     forged = shutil.copytree(bundle, tmp_path / "forged")
     content = read_content(forged / "only")
-    content.rows[0]["info"]["note"] = content.config["note"] = "changed"
+    if file == "episodes":
+        content.rows[0]["info"]["note"] = "changed"
+    else:
+        content.config["concurrency"] += 1
     write_content(forged / "only", content)
     assert "files" in failed_checks(forged)
 

@@ -101,7 +101,9 @@ def test_episodes_that_expand_to_more_than_the_bound_are_not_read(copied, monkey
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"no gzip", gzip.compress(b"{}\n" * 9)[:-9], gzip.compress(b"")]
+    "data",
+    [b"", b"no gzip", gzip.compress(b"{}\n" * 9)[:-9], gzip.compress(b"")],
+    ids=["empty", "no gzip", "cut off", "nothing inside"],  # compressed bytes hold the time
 )
 def test_episodes_that_are_cut_off(copied, data):
     (copied / "only" / "episodes.jsonl.gz").write_bytes(data)

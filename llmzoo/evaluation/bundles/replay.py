@@ -81,8 +81,11 @@ def check_policies(evaluation: StoredEvaluation, found: FoundPolicies) -> Findin
 
 
 def choose_tasks(evaluation: StoredEvaluation, count: int, rng: random.Random) -> list[int]:
-    """The tasks to play again: a random sample, so that whoever made the bundle cannot know them."""
-    tasks = sorted({row["task"] for row in evaluation.rows})
+    """The tasks to play again: a random sample, so that whoever made the bundle cannot know them.
+
+    A task that no evaluation of so many episodes has is left out: a generator would draw all tasks up to it.
+    """
+    tasks = sorted({row["task"] for row in evaluation.rows if row["task"] < len(evaluation.rows)})
     return sorted(rng.sample(tasks, min(count, len(tasks))))
 
 

@@ -303,11 +303,13 @@ def test_folders_without_end_are_refused(copied, monkeypatch):
     for _ in range(1200):
         os.mkdir("d")
         os.chdir("d")
-    with pytest.raises(CheckpointError, match="without end"):
-        verify_bundle(copied)
-    for _ in range(1200):
-        os.chdir("..")
-        os.rmdir("d")
+    try:
+        with pytest.raises(CheckpointError, match="without end"):
+            verify_bundle(copied)
+    finally:  # pytest cannot remove folders this deep
+        for _ in range(1200):
+            os.chdir("..")
+            os.rmdir("d")
 
 
 def test_a_title_moves_no_cursor(bundle, tmp_path, capsys):

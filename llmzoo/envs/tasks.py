@@ -92,7 +92,7 @@ class GeneratedTasks(Generic[T]):
 
     def _find_next(self, index: int) -> None:
         """Add one task to the numbered tasks, on the way to ``index``."""
-        for _ in range(_MAX_DRAWS + 1):
+        for _ in range(_MAX_DRAWS + 1 if self.count is None else 0):
             task = self.sample(self._rng)
             form = self._canonical(task)
             if form not in self._seen:
@@ -101,7 +101,7 @@ class GeneratedTasks(Generic[T]):
                 return
         self.count = len(self._numbered)
         raise IndexError(
-            f"{self.name} has about {len(self._numbered)} distinct {self.split} tasks at these settings; "
+            f"{self.name} has about {self.count} distinct {self.split} tasks at these settings; "
             f"task {index} does not exist"
         )
 

@@ -9,6 +9,7 @@ import pytest
 from bundle_files import edit_manifest, failed_checks, forge, statuses
 
 import llmzoo
+from llmzoo.envs.tasks import generate_tasks
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.evaluation.bundles.layout import read_bundle
 from llmzoo.evaluation.bundles.verify import verify_bundle
@@ -43,6 +44,16 @@ def test_a_bundle_of_each_kind_is_right(tmp_path, kind):
     assert found["episodes"] == found["replay"] == found["policies"] == found["source"] == "ok"
     assert [check.name for check in verification.not_checked] == ["reported"]
     assert found.get("log-probabilities") == ("ok" if "tiny" in str(policy) else None)
+
+
+def test_the_end_of_a_generator_s_split_may_be_found_before_or_after_a_bundle(tmp_path):
+    """The infos have the number of tasks once a process has found it."""
+    few = {"length": 1, "symbols": 3}
+    short = make_bundle(tmp_path / "short", "relay_v0", "noisy_expert", few)
+    long = make_bundle(tmp_path / "long", "relay_v0", "noisy_expert", few, tasks=100)
+    generate_tasks.cache_clear()
+    assert verify_bundle(long).wrong == ()
+    assert verify_bundle(short).wrong == ()
 
 
 def test_an_evaluation_that_is_cut_off_and_resumed_is_right(tmp_path):

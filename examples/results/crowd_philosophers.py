@@ -64,7 +64,7 @@ ARMS = (
     Arm(name="four_terms_5", agents=5, seeds=5, env=FOUR_TERMS),
     Arm(name="magrpo_2", agents=2, seeds=3),
     Arm(name="magrpo_3", agents=3, seeds=3),
-    Arm(name="separate_5", agents=5, seeds=3, policies="separate"),
+    Arm(name="separate_5", agents=5, seeds=5, policies="separate"),
     Arm(
         name="expert_5",
         agents=5,

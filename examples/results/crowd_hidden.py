@@ -1,4 +1,4 @@
-"""The tables of the hidden profile in docs/results/archive/hidden_profile.md: what pairs learn, and how much of the gap they close.
+"""The tables of docs/results/archive/hidden_profile.md: what pairs learn, and how much of the gap they close.
 
 The gap lies between voters who cannot talk (``silent``) and voters who read all facts (``whole``), both trained
 like the pairs (``split``). Intervals resample runs and tasks together; runs of different arms are independent.

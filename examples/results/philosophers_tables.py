@@ -1,4 +1,4 @@
-"""What docs/results/archive/philosophers.md says of philosophers: its tables and its figure, from the log of crowd_philosophers."""
+"""The tables and the figure of docs/results/archive/philosophers.md, from the log of crowd_philosophers."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
 
 Each host has a clean virtual environment under ``.bench/``, made at first use: a wheel of this checkout,
 the host from the package index, and the exported package, installed with ``pip install FOLDER``. torch,
-transformers and TRL have the versions of ``constraints.txt``. It takes about 6 GB and 20 minutes.
+transformers and TRL have the versions of ``constraints.txt``. The environments take 3 GB.
 
 In place of a model a table answers: to each observation what the environment's expert, its noisy expert
 or nobody sensible would write. The reference is played in this process with ``llmzoo.make``. Episode i

@@ -14,6 +14,7 @@ import llmzoo
 from llmzoo import files
 from llmzoo.cli import main
 from llmzoo.errors import CheckpointError
+from llmzoo.evaluation.bundles import layout
 from llmzoo.evaluation.bundles.layout import read_bundle
 from llmzoo.evaluation.bundles.stored import check_tasks
 from llmzoo.evaluation.bundles.verify import verify_bundle
@@ -93,11 +94,21 @@ def test_large_files_are_not_read(copied, monkeypatch):
 
 
 def test_episodes_that_expand_to_more_than_the_bound_are_not_read(copied, monkeypatch):
-    monkeypatch.setattr(files, "MAX_LOG_BYTES", 2**20)
+    monkeypatch.setattr(layout, "MAX_BUNDLE_BYTES", 2**20)
     with gzip.open(copied / "only" / "episodes.jsonl.gz", "wb") as file:
         file.write(b" " * 2**24)
     with pytest.raises(CheckpointError, match="not read further"):
         verify_bundle(copied)
+
+
+def test_the_bound_counts_all_evaluations_of_a_bundle_together(copied, tmp_path, monkeypatch):
+    with gzip.open(copied / "only" / "episodes.jsonl.gz") as file:
+        monkeypatch.setattr(layout, "MAX_BUNDLE_BYTES", len(file.read()) * 3 // 2)
+    read_bundle(copied)
+    twice = edit_manifest(copied, tmp_path / "twice", lambda m: m["evaluations"].append("again"))
+    shutil.copytree(twice / "only", twice / "again")
+    with pytest.raises(CheckpointError, match=r"again.*more than .* bytes of episodes"):
+        read_bundle(twice)
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ EPISODES_FILE = "episodes.jsonl.gz"
 TRAINING_FILE = "training.json"
 REQUIRED_FILES = (CONFIG_FILE, PROVENANCE_FILE, EPISODES_FILE, RESULT_FILE)
 _MAX_EVALUATIONS = 1000
+MAX_BUNDLE_BYTES = 2**28  # of all episodes together, uncompressed
 _MAX_DIGITS = 300  # of a whole number, so that it is in the range of a float
 _NAME = re.compile(r"\w[\w.=,-]{0,149}")
 _MANIFEST_TYPES = {
@@ -114,7 +115,8 @@ def read_bundle(folder: str | Path) -> Bundle:
         raise CheckpointError(
             f"{path}: 'evaluations' must be 1 to {_MAX_EVALUATIONS} names that differ"
         )
-    evaluations = tuple(_read_evaluation(folder, name) for name in names)
+    budget = ReadingBudget()
+    evaluations = tuple(_read_evaluation(folder, name, budget) for name in names)
     expected = {BUNDLE_FILE, *(f"{e.name}/{name}" for e in evaluations for name in _files_of(e))}
     there = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if not p.is_dir()}
     return Bundle(
@@ -171,24 +173,35 @@ def parse_object(data: bytes, where: str) -> dict[str, Any]:
     return value
 
 
-def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+def read_rows(path: Path, budget: ReadingBudget | None = None) -> Iterator[dict[str, Any]]:
     """The rows of ``episodes.jsonl.gz``; raises :class:`CheckpointError` for anything else."""
-    size = 0
+    budget = budget or ReadingBudget()
     try:
         with files.open_plain_file(path) as packed, gzip.GzipFile(fileobj=packed) as lines:
             for number, line in enumerate(
                 iter(lambda: lines.readline(files.MAX_EPISODE_BYTES + 1), b""), start=1
             ):
-                size += len(line)
-                if len(line) > files.MAX_EPISODE_BYTES or size > files.MAX_LOG_BYTES:
-                    raise CheckpointError(
-                        f"{path} has a line of more than {files.MAX_EPISODE_BYTES:,} bytes, or more than "
-                        f"{files.MAX_LOG_BYTES:,} bytes of lines, and is not read further"
-                    )
+                budget.spend(len(line), path)
                 where = f"{path}, line {number}"
                 yield _check_row(parse_object(line, where), where)
     except (OSError, EOFError, zlib.error) as error:
         raise CheckpointError(f"{path} cannot be read: {error!r:.200}") from None
+
+
+class ReadingBudget:
+    """How many bytes of episodes are read from one bundle. Python takes three to four times as many."""
+
+    def __init__(self) -> None:
+        self._left = MAX_BUNDLE_BYTES
+
+    def spend(self, size: int, path: Path) -> None:
+        """Raise :class:`CheckpointError` for a line that is too long, or beyond what is left."""
+        self._left -= size
+        if size > files.MAX_EPISODE_BYTES or self._left < 0:
+            raise CheckpointError(
+                f"{path} has a line of more than {files.MAX_EPISODE_BYTES:,} bytes, or the bundle has more "
+                f"than {MAX_BUNDLE_BYTES:,} bytes of episodes, and is not read further"
+            )
 
 
 def row_key(row: Mapping[str, Any]) -> SampleKey:
@@ -200,7 +213,7 @@ def _files_of(evaluation: StoredEvaluation) -> tuple[str, ...]:
     return (*REQUIRED_FILES, *([] if evaluation.training is None else [TRAINING_FILE]))
 
 
-def _read_evaluation(folder: Path, name: object) -> StoredEvaluation:
+def _read_evaluation(folder: Path, name: object, budget: ReadingBudget) -> StoredEvaluation:
     name = check_name(name, folder / BUNDLE_FILE)
     own = folder / name
     for file in REQUIRED_FILES:
@@ -211,7 +224,7 @@ def _read_evaluation(folder: Path, name: object) -> StoredEvaluation:
     starts = read_json(own / PROVENANCE_FILE).get("starts")
     if not isinstance(starts, list) or not starts or not all(isinstance(s, dict) for s in starts):
         raise CheckpointError(f"{own / PROVENANCE_FILE}: 'starts' must be a list of JSON objects")
-    rows = tuple(sorted(read_rows(own / EPISODES_FILE), key=row_key))
+    rows = tuple(sorted(read_rows(own / EPISODES_FILE, budget), key=row_key))
     if not rows:
         raise CheckpointError(f"{own / EPISODES_FILE} has no episode")
     has_training = (own / TRAINING_FILE).exists()

@@ -8,6 +8,7 @@ at all, and a link is replaced instead of followed. Temporary names begin with :
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import secrets
@@ -224,6 +225,31 @@ def recreate_folder(path: Path) -> None:
     """Make an empty folder; remove whatever had its name."""
     remove(path)
     path.mkdir(parents=True)
+
+
+@contextmanager
+def create_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill, which becomes ``path`` if no error is raised, and is removed otherwise.
+
+    ``path`` must be new, or an empty folder.
+    """
+    partial = path.with_name(f"{TEMPORARY_PREFIX}{path.name}")
+    recreate_folder(partial)
+    try:
+        yield partial
+        partial.replace(path)
+    except BaseException:
+        remove(partial)
+        raise
+
+
+def hash_file(path: Path) -> str:
+    """The SHA-256 of a plain file, in hexadecimal digits."""
+    digest = hashlib.sha256()
+    with open_plain_file(path) as file:
+        while block := file.read(2**20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def dump_json(value: Any) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from llmzoo.cli.arguments import parse_prices
 from llmzoo.cli.options import CommandOptions, parse_options
 from llmzoo.cli.output import print_json
-from llmzoo.evaluation.bundles.layout import read_bundle
+from llmzoo.evaluation.bundles.layout import BUNDLE_FILE, read_json
 from llmzoo.evaluation.bundles.write import write_bundle
 from llmzoo.policies.run_models import shortest_unique_names
 
@@ -53,7 +53,7 @@ def run(argv: Sequence[str]) -> None:
         title=options.title or Path(options.out).name,
         price=parse_prices(options.price),
     )
-    claims = read_bundle(out).claims
+    claims = read_json(out / BUNDLE_FILE)["claims"]
     if options.json:
         print_json({"folder": str(out), "claims": claims})
         return

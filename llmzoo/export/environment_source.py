@@ -87,9 +87,8 @@ def _from_file(file: Path, attribute: str | None, package: str | None) -> Enviro
     _refuse_private(file, text)
     module = f"llmzoo_exported_{package}"
     requirements = _requirements(file, text)
-    name = attribute or _find_attribute(file, _load(file, module))
-    if attribute is not None:
-        _load(file, module)
+    loaded = _load(file, module)
+    name = attribute or _find_attribute(file, loaded)
     try:
         registry.spec(f"{module}:{name}")
     except LlmzooError as error:

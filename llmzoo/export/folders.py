@@ -60,9 +60,7 @@ def export_run(
         raise ConfigError(f"{out} exists already: choose another folder")
     checkpoint = _find_checkpoint(run, step)
     subfolders = _subfolders(checkpoint)
-    partial = out.with_name(f"{files.TEMPORARY_PREFIX}{out.name}")
-    files.recreate_folder(partial)
-    try:
+    with files.create_folder(out) as partial:
         for name, subfolder in subfolders.items():
             copy_policy(checkpoint / name, partial / subfolder)
         folders = [partial / subfolder for subfolder in subfolders.values()]
@@ -71,10 +69,6 @@ def export_run(
             _describe_policy(name, subfolder, partial) for name, subfolder in subfolders.items()
         ]
         files.write(partial / "README.md", _card(run, checkpoint, parts, base_name, out.name))
-        partial.rename(out)
-    except BaseException:
-        files.remove(partial)
-        raise
     return ExportResult(
         folder=out,
         step=run_models.snapshot_step(checkpoint),

@@ -186,7 +186,8 @@ def _differing_tasks(
     evaluation: StoredEvaluation, make: EnvFactory, found: FoundPolicies, tasks: Sequence[int]
 ) -> list[int]:
     """The tasks that the policies play differently now."""
-    stored = [(row["task"], to_episode(row)) for row in evaluation.rows if row["task"] in {*tasks}]
+    wanted = {*tasks}
+    stored = [(row["task"], to_episode(row)) for row in evaluation.rows if row["task"] in wanted]
     played = play_episodes(
         make,
         found.by_agent,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import shutil
 from collections.abc import Mapping
@@ -46,13 +45,10 @@ def write_bundle(
     for name, folder in evaluations.items():
         layout.check_name(name, out)
         _check_ended(Path(folder))
-    try:
+    with files.create_folder(out) as partial:
         for name, folder in evaluations.items():
-            _copy_evaluation(Path(folder), out / name)
-        write_manifest(out, list(evaluations), title=title, price=price)
-    except BaseException:
-        files.remove(out)
-        raise
+            _copy_evaluation(Path(folder), partial / name)
+        write_manifest(partial, list(evaluations), title=title, price=price)
     return out
 
 
@@ -81,12 +77,7 @@ def write_manifest(
 
 def describe_file(path: Path) -> dict[str, Any]:
     """The size and the SHA-256 of a plain file."""
-    digest, size = hashlib.sha256(), 0
-    with files.open_plain_file(path) as file:
-        while block := file.read(2**20):
-            digest.update(block)
-            size += len(block)
-    return {"sha256": digest.hexdigest(), "bytes": size}
+    return {"sha256": files.hash_file(path), "bytes": path.stat().st_size}
 
 
 def _check_ended(folder: Path) -> None:

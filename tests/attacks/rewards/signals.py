@@ -7,13 +7,12 @@ by luck: the experts earn 1.1.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator
 
 import llmzoo
 from llmzoo.envs.base import TextEnv
 
-from .episode import returns
+from .episode import mean_returns, noisy_expert
 from .scored import Scored
 
 Act = Callable[[TextEnv, str], str]
@@ -28,25 +27,12 @@ def attacks() -> Iterator[Scored]:
     for id, limit in BLIND.items():
         for form, settings in FORMS.items():
             env = llmzoo.make(id, split="test", **settings)
-            honest = min(_means(env, _noisy_expert).values())
+            honest = min(mean_returns(env, noisy_expert, TASKS).values())
             for name, act in ATTACKS.items():
-                score = max(_means(env, act).values())
+                score = max(mean_returns(env, act, TASKS).values())
                 yield Scored(
                     env=id, attack=f"{name}, {form}", score=score, honest=honest, limit=limit
                 )
-
-
-def _means(env, act: Act) -> dict[str, float]:
-    """The mean return of each agent."""
-    total = dict.fromkeys(env.possible_agents, 0.0)
-    for task in range(TASKS):
-        for agent, value in returns(env, task, lambda agent: act(env.unwrapped, agent)).items():
-            total[agent] += value / TASKS
-    return total
-
-
-def _noisy_expert(env: TextEnv, agent: str) -> str:
-    return env.noisy_expert(agent, random.Random(f"{env.observe(agent)} {agent}"))
 
 
 def _last(env: TextEnv, agent: str) -> bool:

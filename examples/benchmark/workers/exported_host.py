@@ -82,8 +82,12 @@ def play_trl(case: Case) -> list[Played]:
     tokenizer = trl_env.with_plain_chat(load_model("tiny").tokenizer)
     sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1}
     heads = {"num_attention_heads": 1, "num_key_value_heads": 1, "max_position_embeddings": 2**15}
-    model = LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), **sizes, **heads))
-    end, pad = tokenizer.eos_token, tokenizer.pad_token_id
+    end, pad, eos = tokenizer.eos_token, tokenizer.pad_token_id, tokenizer.eos_token_id
+    words = {
+        "vocab_size": len(tokenizer),
+        "eos_token_id": eos,
+    }  # TRL ends a completion at the model's
+    model = LlamaForCausalLM(LlamaConfig(**words, **sizes, **heads))
     read: dict[int, list[str]] = {}  # of each environment of the trainer, in the running episode
     episodes: dict[int, Played] = {}
 
@@ -97,7 +101,6 @@ def play_trl(case: Case) -> list[Played]:
         longest = max(map(len, rows))
         return torch.tensor([row + [pad] * (longest - len(row)) for row in rows])
 
-    eos = tokenizer.eos_token_id
     model.generate = generate
 
     class PlayOnly(GRPOTrainer):

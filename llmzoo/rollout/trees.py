@@ -38,6 +38,7 @@ from llmzoo.rollout.stepping import (
     latest_infos,
     nan_rewards,
     read_infos,
+    read_outcomes,
     rewards_by_component,
     skip_dead,
 )
@@ -425,6 +426,7 @@ class _JointTree:
                 success=is_success(env),
                 totals=totals,
                 decisions=sum(turns.values()),
+                outcomes=read_outcomes(env),
             )
         )
 

@@ -63,7 +63,7 @@ class FitConfig:
         engine_args: options of the engine; --engine.NAME VALUE sets one.
         opponents: whom the learning agents play against: self (each other), or frozen copies from earlier
             iterations, sampled by the rule latest, uniform, recency, prioritized (those that are hardest
-            to beat) or fictitious (uniform over all, none is dropped). In each such episode one agent learns.
+            to beat) or fictitious (uniform over all, none is dropped). In each such episode one side learns.
         opponents_args: options of the opponents; --opponents.NAME VALUE sets one: every, size, share,
             scripted, gate, per_iteration.
         curriculum: which training tasks are played: none (the environment samples them), uniform (numbered

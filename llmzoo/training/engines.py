@@ -20,6 +20,7 @@ from llmzoo.engine.opponents import Opponents
 from llmzoo.engine.opponents_config import opponent_args
 from llmzoo.engine.ray import ray_args
 from llmzoo.engine.ray.run_spec import RunSpec
+from llmzoo.envs.sides import list_sides
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
@@ -46,7 +47,14 @@ def open_engine(
         engine_class = OffPolicyEngine if config.max_off_policy_steps else LocalEngine
         pool = None
         if args := opponent_args(config.opponents, config.opponents_args):
-            pool = Opponents(config.opponents, args, policies, agent_policies, folder / "opponents")
+            pool = Opponents(
+                config.opponents,
+                args,
+                policies,
+                agent_policies,
+                list_sides(example),
+                folder / "opponents",
+            )
         curriculum = None
         if curriculum_options := curriculum_args(config.curriculum, config.curriculum_args):
             tasks = count_curriculum_tasks(example, curriculum_options)

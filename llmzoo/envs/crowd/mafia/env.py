@@ -57,11 +57,11 @@ before. `metadata["sides"]` lists the agents of both sides.
 | 2 mafia | | 2.3% | 4.0% | 6.0% |
 | 3 mafia | | | | 0.4% |
 
-**Leagues and opponents.** `llmzoo eval league` needs environments of two agents and refuses this one; compare policies
-by giving each side its own in `evaluate`, which takes a policy for each agent and reports a `win_rate` for each. A run's
-`policies` and `agent_args` take patterns such as `villager_*`. With `opponents`, one agent learns in each episode, and a
-frozen copy plays all others, its own side included. The win rate of the pool compares returns of single agents, so choose
-`uniform` or `fictitious`, which do not read it, and no `gate`. `metadata["sides"]` holds self-play to its start.
+**Leagues and opponents.** In a [league](../leagues.md#leagues), a player is the mafia in one game of a deal and the
+village in the other. With `opponents`, all agents of one side learn in each episode, and a frozen copy plays the other
+side. Both read who has won from `outcomes`, so they count agents that have left, and a game without a decision is a draw.
+The odds of the sides differ, but everybody plays both, so equal players have a score and a win rate of one half. A run's
+`policies` and `agent_args` take patterns such as `villager_*`. `metadata["sides"]` holds self-play to its start.
 
 **Arguments.** `num_agents` (6; 5 to 8), `mafia` (None: 1, with 8 agents 2; less than half of `num_agents` - 1),
 `detective` (True), `words` of a message (30; 5 to 100), `days` (None: as many as agents; 1 to 8), `prompt` ("full" or

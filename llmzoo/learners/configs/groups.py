@@ -24,6 +24,7 @@ class GroupConfig(SurrogateConfig):
     whiten: bool = False  # standardise over each policy's batch, after normalize
     rewards: tuple[str, ...] = ()  # functions applied to the returns, such as "scale 2"
     role_baseline: float | None = None  # decay of a running mean per role as baseline
+    roles: tuple[str, ...] = ()  # patterns of agents that share a role, such as worker_*
     zero_variance_groups: Literal["keep", "drop", "resample"] = "keep"  # groups with equal returns
     resamples: int = 2  # how often "resample" may extend a batch
     mask_truncated: bool = False  # leave completions cut off by the token limit out of the loss
@@ -55,6 +56,10 @@ class GroupConfig(SurrogateConfig):
                 raise ConfigError(
                     "role_baseline replaces the group's baseline: set normalize and whiten to False"
                 )
+        elif self.roles:
+            raise ConfigError("roles require role_baseline: set it, such as 0.95")
+        if isinstance(self.roles, str):
+            raise ConfigError(f"roles must be a list of patterns: write [{self.roles}]")
         if self.resamples < 1 or self.replay < 0:
             raise ConfigError("resamples must be at least 1, and replay at least 0")
         if self.replay and self.clip is None:

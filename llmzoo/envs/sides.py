@@ -7,15 +7,21 @@ from statistics import fmean
 
 from pettingzoo import AECEnv
 
+from llmzoo.names import check_names
+
 Side = tuple[str, ...]  # agents
 
 _RANKS = {"lost": 0.0, "drawn": 1.0, "won": 2.0}
 
 
 def list_sides(env: AECEnv) -> tuple[Side, ...]:
-    """The agents of each side: those of ``metadata["sides"]``, and every other agent on its own."""
+    """The agents of each side: those of ``metadata["sides"]``, and every other agent on its own.
+
+    Raises :class:`llmzoo.errors.UnknownNameError` if a side names an agent that the environment does not have.
+    """
     declared = [tuple(side) for side in env.metadata.get("sides", ())]
-    members = {agent for side in declared for agent in side}
+    members = [agent for side in declared for agent in side]
+    check_names("agent of a side", members, env.possible_agents)
     return (*declared, *((agent,) for agent in env.possible_agents if agent not in members))
 
 
@@ -32,10 +38,12 @@ def score_side(
 
     Between single agents the higher return wins, so that forfeits and penalties count. Returns say less about
     larger sides, because sides may differ in size and agents may leave early. There the outcomes decide, and without
-    them the mean return of a side's agents. A game that every side has lost is a draw.
+    them the mean return of a side's agents. A game that every side has lost is a draw. Raises
+    :class:`llmzoo.errors.UnknownNameError` for another word in ``outcomes``.
     """
     several = any(len(members) > 1 for members in sides)
     if several and all(members[0] in outcomes for members in sides):
+        check_names("outcome", outcomes.values(), _RANKS)
         values = {members: _RANKS[outcomes[members[0]]] for members in sides}
     else:
         values = {members: fmean(totals[agent] for agent in members) for members in sides}

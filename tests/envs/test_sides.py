@@ -6,6 +6,7 @@ import pytest
 
 import llmzoo
 from llmzoo.envs.sides import list_sides, score_side
+from llmzoo.errors import UnknownNameError
 
 ONE_TO_ONE = (("x",), ("y",))
 ONE_TO_TWO = (("x",), ("y", "z"))
@@ -33,10 +34,10 @@ def points(sides, totals, outcomes):
 
 
 def test_between_two_agents_the_higher_return_wins_whatever_is_reported():
-    """After a forfeit both have lost, and the one that has forfeited paid 2."""
+    """After a forfeit both have lost, and the one that has forfeited paid 2. Other words are not read."""
     lost = {"x": "lost", "y": "lost"}
     assert points(ONE_TO_ONE, {"x": -2.0, "y": 0.0}, lost) == [0.0, 1.0]
-    assert points(ONE_TO_ONE, {"x": 0.5, "y": 0.5}, {}) == [0.5, 0.5]
+    assert points(ONE_TO_ONE, {"x": 0.5, "y": 0.5}, {"x": "first", "y": "last"}) == [0.5, 0.5]
 
 
 @pytest.mark.parametrize(
@@ -66,3 +67,17 @@ def test_among_more_sides_than_two_the_best_wins():
     totals = {"a": 1.0, "c": 0.0, "b": 0.25, "d": 0.25, "judge": 0.25}
     outcomes = dict.fromkeys("ac", "won") | dict.fromkeys("bd", "lost")
     assert points(sides, totals, outcomes) == [1.0, 0.0, 0.0]
+
+
+def test_other_words_and_agents_are_refused():
+    with pytest.raises(UnknownNameError, match=r"unknown outcome 'win'\. Did you mean 'won'"):
+        score_side(
+            ("x",),
+            ONE_TO_TWO,
+            {"x": 1.0, "y": 0.0, "z": 0.0},
+            {"x": "win", **dict.fromkeys("yz", "lost")},
+        )
+    env = llmzoo.make("kuhn_poker_v0")
+    env.metadata["sides"] = [["player_0"], ["player_2"]]
+    with pytest.raises(UnknownNameError, match="unknown agent of a side 'player_2'"):
+        list_sides(env)

@@ -36,16 +36,18 @@ class Games:
         decisions = [
             [d for e in episodes for d in e.decisions if d.agent in side] for side in sides
         ]
+        # rounded, so that returns that differ by a rounding error are a draw
+        results = [
+            ({a: round(x, _DIGITS) for a, x in e.totals.items()}, e.info.get("outcomes", {}))
+            for e in episodes
+        ]
         return Games(
             ids=tuple(str(episode.info.get("task_id", episode.seed)) for episode in episodes),
             points=tuple(
-                tuple(
-                    score_side(side, sides, e.totals, e.info.get("outcomes", {})) for e in episodes
-                )
-                for side in sides
+                tuple(score_side(side, sides, *result) for result in results) for side in sides
             ),
             returns=tuple(
-                tuple(round(fmean(e.totals[a] for a in side), _DIGITS) for e in episodes)
+                tuple(round(fmean(totals[a] for a in side), _DIGITS) for totals, _ in results)
                 for side in sides
             ),
             answers=tuple(map(len, decisions)),

@@ -196,6 +196,11 @@ def test_a_game_whose_sum_is_not_zero_is_won_by_the_larger_return():
     )
 
 
+def test_returns_that_differ_by_a_rounding_error_are_a_draw():
+    assert 0.1 + 0.2 > 0.3
+    assert games(("x",), (0.1 + 0.2,), (0.3,)).points == ((0.5,), (0.5,))
+
+
 def test_where_all_are_paid_alike_every_game_is_a_draw(tmp_path):
     result = league("tiny_hanabi_v0", ["expert", "noisy_expert"], out=tmp_path, deals=4)
     assert {player.drawn for player in result.players} == {8}

@@ -53,17 +53,23 @@ class RoundResult(Generic[World]):
     local: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
-def count_members(name: str, num_agents: int, members: int | None, default: int) -> int:
+def count_members(
+    name: str,
+    num_agents: int,
+    members: int | None,
+    default: int,
+    fewest: int = FEWEST_MEMBERS,
+) -> int:
     """How many members there are; raises :class:`llmzoo.errors.ConfigError`.
 
     ``name``: of the argument ``members``, whose default None stands for ``num_agents``, or for ``default`` if
     one agent plays all.
     """
     if num_agents != 1:
-        check_range("num_agents", num_agents, FEWEST_MEMBERS, MOST_MEMBERS)
+        check_range("num_agents", num_agents, fewest, MOST_MEMBERS)
     if members is None:
         members = default if num_agents == 1 else num_agents
-    check_range(name, members, FEWEST_MEMBERS, MOST_MEMBERS)
+    check_range(name, members, fewest, MOST_MEMBERS)
     if num_agents not in (1, members):
         raise ConfigError(
             f"num_agents must be 1, or as many as {name} ({members}), got {num_agents}"

@@ -101,7 +101,8 @@ from typing import Any, Literal
 
 from llmzoo.envs.argument_checks import check_range
 from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, make_env_fns
-from llmzoo.envs.crowd.mafia import game, players, prompts
+from llmzoo.envs.crowd.crowd_env import count_members
+from llmzoo.envs.crowd.mafia import best_play, game, players, prompts
 from llmzoo.envs.crowd.mafia.game import DETECTIVE, NOBODY, VILLAGER, MafiaState, role_of
 from llmzoo.envs.crowd.mafia.odds import (
     MAFIA,
@@ -115,9 +116,11 @@ from llmzoo.envs.crowd.word_limit import limit_words
 from llmzoo.envs.moves import MoveNames, UnreadableError
 from llmzoo.envs.tasks import content_id
 from llmzoo.envs.turn_game import TurnGame
+from llmzoo.errors import ConfigError
 
 MALFORMED = -0.1
 PHASES = (NIGHT, TALK, VOTE)
+FEWEST_PLAYERS, DEFAULT_PLAYERS = 5, 6
 SLOPPY = 0.75  # how often a noisy expert chooses at random
 
 
@@ -134,6 +137,7 @@ class Mafia(TurnGame[MafiaState]):
         self,
         *,
         num_agents: int = 6,
+        players: int | None = None,
         mafia: int | None = None,
         detective: bool = True,
         words: int = 30,
@@ -142,36 +146,42 @@ class Mafia(TurnGame[MafiaState]):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        check_range("num_agents", num_agents, 5, 8)
-        mafia = (1 if num_agents < 8 else 2) if mafia is None else mafia
-        check_range("mafia", mafia, 1, (num_agents - 2) // 2)
+        count = count_members("players", num_agents, players, DEFAULT_PLAYERS, FEWEST_PLAYERS)
+        mafia = (1 if count < 8 else 2) if mafia is None else mafia
+        check_range("mafia", mafia, 1, (count - 2) // 2)
         check_range("words", words, 5, 100)
-        days = num_agents if days is None else days
+        days = count if days is None else days
         check_range("days", days, 1, 8)
+        self.alone = num_agents == 1
+        if self.alone and not detective:
+            raise ConfigError("num_agents=1 requires detective=True: it has the votes and the checks")
         roles = [MAFIA] * mafia + [DETECTIVE] * bool(detective)
-        roles += [VILLAGER] * (num_agents - len(roles))
-        agents = [f"{role}_{number}" for number, role in enumerate(roles)]
+        roles += [VILLAGER] * (count - len(roles))
+        members = [f"{role}_{number}" for number, role in enumerate(roles)]
         super().__init__(
             "mafia_v0",
-            agents,
+            [f"{VILLAGE}_0"] if self.alone else members,
             max_turns=len(PHASES) * days,
             prompt=prompt,
             split=split,
             render_mode=render_mode,
         )
         self.simultaneous = True  # those that act by night, and all by day
-        self.metadata["sides"] = [agents[:mafia], agents[mafia:]]
+        self.metadata["sides"] = [] if self.alone else [members[:mafia], members[mafia:]]
+        self.members = members
         self.words = words
         self.days = days
 
     def start(self, seed: int) -> MafiaState:
-        return game.start_game(seed, self.possible_agents)
+        return game.start_game(seed, self.members)
 
     def acting(self, state: MafiaState) -> tuple[str, ...]:
-        return state.acting if state.winner is None else ()
+        if state.winner is not None:
+            return ()
+        return tuple(self.possible_agents) if self.alone else state.acting
 
     def task_info(self) -> Mapping[str, Any]:
-        content = content_id(f"mafia {self.possible_agents} {self.episode.seed}")
+        content = content_id(f"mafia {self.members} {self.episode.seed}")
         return {**super().task_info(), "source": "rules", "task_id": content}
 
     def names(self, state: MafiaState) -> dict[str, str]:
@@ -190,16 +200,35 @@ class Mafia(TurnGame[MafiaState]):
             misread = [agent for agent, message in heard.items() if not message]
         else:
             choices, errors = self._read_choices(state, actions)
-            after = (game.end_night if state.phase == NIGHT else game.end_vote)(state, choices)
+            if self.alone:
+                (choice,) = choices.values()
+                after = self._decide(state, choice)
+            else:
+                after = (game.end_night if state.phase == NIGHT else game.end_vote)(state, choices)
             misread = list(errors)
         after = replace(after, errors=errors)
         local = {agent: {"malformed": MALFORMED} for agent in misread}
-        for agent in state.alive if state.phase != TALK else ():
+        paid = self.possible_agents if self.alone else state.alive
+        for agent in paid if state.phase != TALK else ():
             change = self._worth(after, agent) - self._worth(state, agent)
             local[agent] = {**local.get(agent, {}), "game": change}
-        if after.winner:
+        if after.winner or (self.alone and self._is_undecided(after)):
             return after, Outcome(local=local, errors=errors, done=True)
-        return after, Outcome(local=local, errors=errors, agents=after.alive)
+        present = None if self.alone else after.alive
+        return after, Outcome(local=local, errors=errors, agents=present)
+
+    def _decide(self, state: MafiaState, choice: str | None) -> MafiaState:
+        """The next position in which one agent that plays the village has something to decide.
+
+        It checks and removes whom it names. The scripted mafia kills, and no day has a talk.
+        """
+        if state.phase == VOTE:
+            state, choice = game.end_vote(state, {f"{VILLAGE}_0": choice}), None
+            if state.winner or self._is_undecided(state) or state.living(DETECTIVE):
+                return state
+        choices = {agent: choice for agent in state.living(DETECTIVE)}
+        choices |= {a: players.choose_by_night(state, a, []) for a in state.living(MAFIA)}
+        return replace(game.end_night(state, choices), phase=VOTE)
 
     def _worth(self, state: MafiaState, agent: str) -> float:
         """From -1 to 1: what a position is worth to the side of ``agent`` if all play at random from there on.
@@ -244,7 +273,7 @@ class Mafia(TurnGame[MafiaState]):
         outcomes = {
             other: "won" if winner == side_of(other) else "lost" for other in self.possible_agents
         }
-        over = winner is not None or self.turn >= self.max_turns
+        over = winner is not None or self._is_undecided(self.episode)
         return {"success": won, "won": won, **({"outcomes": outcomes} if over else {})}
 
     def observation(self, state: MafiaState, agent: str) -> str:
@@ -270,6 +299,9 @@ class Mafia(TurnGame[MafiaState]):
     def expert(self, agent: str) -> str:
         state = self.episode
         names = self.names(state)
+        if self.alone:
+            best = best_play.choose_for_village(state, state.choices(agent), self.days)
+            return self._format_choice(best)
         claims = list(players.read_claims(state, names))
         if state.phase == TALK:
             return players.speak(state, agent, names, claims)

@@ -1,7 +1,8 @@
-"""Scripted players. They use nothing but what their prompts show."""
+"""Scripted players. They use nothing but what their prompts show; the mafia also tosses a coin."""
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -87,12 +88,16 @@ def choose_vote(state: MafiaState, agent: str, claims: Sequence[Claim]) -> str:
 
 
 def choose_by_night(state: MafiaState, agent: str, claims: Sequence[Claim]) -> str:
-    """The mafia kills whoever claims to be the detective, and otherwise the last by name; the detective checks the most
-    suspicious player whom it has not checked."""
+    """The mafia kills whoever claims to be the detective, and otherwise anybody; the detective checks the most
+    suspicious player whom it has not checked.
+
+    All mafia draw the same player, from the seed of the episode: an order by name would show who is never killed.
+    """
     choices = state.choices(agent)
     if role_of(agent) == MAFIA:
         claimed = [speaker for speaker, *_ in claims]
-        return next((a for a in choices if a in claimed), choices[-1])
+        anybody = random.Random(f"mafia/{state.seed}/{len(state.days)}/kill").choice(choices)
+        return next((a for a in choices if a in claimed), anybody)
     suspects = find_suspects(state, agent, claims)
     return max(choices, key=lambda a: (a not in state.checks, suspects[a]))
 

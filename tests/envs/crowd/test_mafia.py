@@ -491,6 +491,8 @@ EPISODES = {
     ),
     "terse": ({"num_agents": 8, "prompt": "terse"}, []),
     "no detective": ({"num_agents": 5, "detective": False}, []),
+    "one agent": ({"num_agents": 1, "players": 8}, ["nobody", "Answer: nobody"]),
+    "one agent, terse": ({"num_agents": 1, "prompt": "terse"}, ["7"]),
 }
 
 

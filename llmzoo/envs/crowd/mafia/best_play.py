@@ -80,11 +80,11 @@ def vote_win_probability(position: Position) -> float:
 
 
 def removal_values(position: Position) -> dict[str, float]:
-    """The probability to win after the removal of nobody, of a "found" mafia and of an "unchecked" player.
+    """The probability to win after the removal of a "found" mafia, of an "unchecked" player, and of nobody.
 
-    The removal of a player that is known to be good is never better than that of nobody.
+    To remove a player that is known to be good is never better than all of these.
     """
-    values = {NOBODY: night_win_probability(position)}
+    values = {}
     if position.found:
         values["found"] = night_win_probability(position.change(found=-1))
     removals = {
@@ -93,20 +93,18 @@ def removal_values(position: Position) -> dict[str, float]:
     }
     if any(removals.values()):
         values["unchecked"] = _average(removals, night_win_probability)
-    return values
+    return {**values, NOBODY: night_win_probability(position)}
 
 
 def choose_for_village(state: MafiaState, choices: list[str], days: int) -> str:
     """The best of the choices, by night or in a vote; the first of those that are equal."""
-    unchecked = [
-        a for a in choices if a not in (*state.checks, NOBODY) and role_of(a) != DETECTIVE
-    ]
+    unchecked = [a for a in choices if a not in (*state.checks, NOBODY) and role_of(a) != DETECTIVE]
     if state.phase == NIGHT:
         return next(iter(unchecked), choices[0])
-    values = removal_values(find_position(state, days))
-    best = max(values, key=values.__getitem__)
     found = [a for a in choices if a in state.checks and role_of(a) == MAFIA]
-    return {NOBODY: [NOBODY], "found": found, "unchecked": unchecked}[best][0]
+    values = removal_values(find_position(state, days))
+    best = max(values, key=lambda kind: round(values[kind], 9))
+    return {"found": found, "unchecked": unchecked, NOBODY: [NOBODY]}[best][0]
 
 
 def _average_over_kills(position: Position) -> float:

@@ -6,9 +6,9 @@ then vote on whom to remove. The village wins when no mafia is left.
 | | |
 |---|---|
 | id | `mafia_v0` |
-| agents | `mafia_0`, `detective_1`, `villager_2` to `villager_5`; with `num_agents` 5 to 8 and `mafia` 1 to 3, in this order of roles |
+| agents | `mafia_0`, `detective_1`, `villager_2` to `villager_5`; with `num_agents` 5 to 8 and `mafia` 1 to 3, in this order of roles; with `num_agents=1`: `village_0`, who decides for the village |
 | observation, action | text |
-| rounds | up to `days` (as many as agents) of a night, a talk and a vote |
+| rounds | up to `days` (as many as players) of a night, a talk and a vote; with `num_agents=1` no talk |
 | success | each player its own, that it is there at the end and its side wins |
 
 An agent's name says its role to you, and to no player: in the texts, players have names that are drawn for each
@@ -27,6 +27,15 @@ the name alone. An answer that names nobody who may be named, or several, counts
 
 **The end.** The village wins when no mafia is left, and the mafia when it is at least as many as the others. After
 `days` days without a decision the game is truncated, and both sides have lost.
+
+**One agent.** With `num_agents=1`, `village_0` plays the village against the experts' mafia, which the environment plays.
+By night it names whom the detective checks, while the detective is alive, and by day whom the village removes, or `nobody`.
+There is no talk, because the village has nobody to tell. Whom it names is removed, because all of the village has more votes
+than the mafia. It knows who the detective is and what the detective found. It does not know who the villagers are: together,
+they know that all others are mafia, and an agent that is told so wins every game (a test plays 500). So the
+form keeps what the game is about, to find the mafia, and leaves out what comes of many agents: checks that must be told and
+believed, a detective that is killed for telling, and votes that must agree. The rewards are those of an agent of the village
+that stays to the end. A game without a decision ends and is lost.
 
 **Rewards**
 
@@ -63,12 +72,12 @@ side. Both read who has won from `outcomes`, so they count agents that have left
 The odds of the sides differ, but everybody plays both, so equal players have a score and a win rate of one half. A run's
 `policies` and `agent_args` take patterns such as `villager_*`. `metadata["sides"]` holds self-play to its start.
 
-**Arguments.** `num_agents` (6; 5 to 8), `mafia` (None: 1, with 8 agents 2; less than half of `num_agents` - 1),
-`detective` (True), `words` of a message (30; 5 to 100), `days` (None: as many as agents; 1 to 8), `prompt` ("full" or
-"terse"), `split` ("train", "test", "all"), `render_mode`. Terse prompts call players 1, 2, 3. There is no form with
-one agent, because the game is one of hidden roles; as a control, give all agents but one a scripted player.
+**Arguments.** `num_agents` (6; 5 to 8, or 1), `players` (None: as many as agents, or 6 for one agent), `mafia` (None: 1, with
+8 players 2; less than half of `players` - 1), `detective` (True, which one agent requires), `words` of a message (30; 5 to
+100), `days` (None: as many as players; 1 to 8), `prompt` ("full" or "terse"), `split` ("train", "test", "all"),
+`render_mode`. Terse prompts call players 1, 2, 3.
 
-**Observations** hold the whole game so far, so their length is bounded by `num_agents`, `days` and `words`.
+**Observations** hold the whole game so far, so their length is bounded by `players`, `days` and `words`.
 
 **Cost**, when experts play, in tokens of SmolLM2 and milliseconds on one core:
 
@@ -81,11 +90,27 @@ one agent, because the game is one of hidden roles; as a control, give all agent
 
 **Splits.** A game has no tasks to hold out: train and test have other seeds, which decide names and ties.
 
-**The scripted experts** use nothing but what their prompts show. The village computes, for each player, the share of
+**The scripted experts** use nothing but what their prompts show, and the mafia a coin of the episode's seed. The village computes, for each player, the share of
 all assignments of roles that agree with what is known and was claimed, and votes for the most likely mafia, the first by
 alphabet if several are; so it never votes against public evidence. The detective checks the most suspicious player and
-reports a mafia as soon as it has found one. The mafia kills whoever claims to be the detective, claims nothing,
-and votes like a villager, but not for its own. A noisy expert makes three choices in four at random.
+reports a mafia as soon as it has found one. The mafia kills whoever claims to be the detective, and otherwise anybody,
+claims nothing, and votes like a villager, but not for its own. The expert `village_0` plays best, by dynamic programming. A
+noisy expert makes three choices in four at random.
+
+**What one agent wins.** The share of games that the village wins if the experts play the first 500 test games:
+
+| | 5 players, 1 mafia | 6, 1 mafia | 7, 1 mafia | 8, 2 mafia |
+|---|---|---|---|---|
+| one agent, exact | 85.4% | 91.0% | 90.8% | 75.6% |
+| one agent, played | 85.6% [82.3%, 88.4%] | 91.2% [88.4%, 93.4%] | 91.0% [88.2%, 93.2%] | 74.8% [70.8%, 78.4%] |
+| an agent for each player | 45.2% [40.9%, 49.6%] | 57.8% [53.4%, 62.1%] | 51.4% [47.0%, 55.8%] | 25.0% [21.4%, 29.0%] |
+
+`llmzoo eval --env mafia_v0 --env.num_agents 1 --env.players 6 --split test --tasks 500 --policy expert` plays the second row, and
+`--env.num_agents 6` without `--env.players` the third (the `won` of the detective). Games of the same number have the same
+names, roles and coin of the mafia. The difference is what the village loses by being several, and also what its experts
+lose because they do not plan ahead. With 6 and 8 players there is nothing of the second: one agent that follows the rules
+of the separate experts wins 92.6% and 74.6% of these games. With 5 and 7 it wins 60.0% and 80.0%, because it removes somebody
+where it should wait for another check.
 
 Source: the game of Mafia (D. Davidoff, 1986). The texts are ours.
 
@@ -154,7 +179,9 @@ class Mafia(TurnGame[MafiaState]):
         check_range("days", days, 1, 8)
         self.alone = num_agents == 1
         if self.alone and not detective:
-            raise ConfigError("num_agents=1 requires detective=True: it has the votes and the checks")
+            raise ConfigError(
+                "num_agents=1 requires detective=True: it has the votes and the checks"
+            )
         roles = [MAFIA] * mafia + [DETECTIVE] * bool(detective)
         roles += [VILLAGER] * (count - len(roles))
         members = [f"{role}_{number}" for number, role in enumerate(roles)]

@@ -1,6 +1,6 @@
 """The best play of one agent that has the detective's knowledge and all votes of the village: exact.
 
-The mafia kills each of the others with the same probability, as it does if nobody claims to be the detective. No
+The mafia kills each of the others with the same probability (:func:`llmzoo.envs.crowd.mafia.players.draw_victim`). No
 evidence distinguishes players that were not checked, so a position is six numbers.
 """
 

@@ -28,13 +28,13 @@ the name alone. An answer that names nobody who may be named, or several, counts
 **The end.** The village wins when no mafia is left, and the mafia when it is at least as many as the others. After
 `days` days without a decision the game is truncated, and both sides have lost.
 
-**One agent.** With `num_agents=1`, `village_0` plays the village against the experts' mafia, which the environment plays.
-By night it names whom the detective checks, while the detective is alive, and by day whom the village removes, or `nobody`.
-There is no talk, because the village has nobody to tell. Whom it names is removed, because all of the village has more votes
-than the mafia. It knows who the detective is and what the detective found. It does not know who the villagers are: together,
-they know that all others are mafia, and an agent that is told so wins every game (a test plays 500). So the
-form keeps what the game is about, to find the mafia, and leaves out what comes of many agents: checks that must be told and
-believed, a detective that is killed for telling, and votes that must agree. The rewards are those of an agent of the village
+**One agent.** With `num_agents=1`, `village_0` plays the village. By night, while the detective is alive, it names whom the
+detective checks, and by day whom the village removes, or `nobody`. There is no talk, because it has nobody to tell. Whom it
+names is removed, because all of the village has more votes than the mafia. It knows who the detective is and what the detective
+found. It does not know who the villagers are: together they know that all others are mafia, and an agent that is told so wins
+every game (a test plays 500). So the form keeps what the game is about, to find the mafia, and leaves out what
+comes of many agents: checks that must be told and believed, and votes that must agree. The environment plays the
+mafia, which kills any of the others, drawn from the seed of the episode. The rewards are those of an agent of the village
 that stays to the end. A game without a decision ends and is lost.
 
 **Rewards**
@@ -90,27 +90,32 @@ The odds of the sides differ, but everybody plays both, so equal players have a 
 
 **Splits.** A game has no tasks to hold out: train and test have other seeds, which decide names and ties.
 
-**The scripted experts** use nothing but what their prompts show, and the mafia a coin of the episode's seed. The village computes, for each player, the share of
+**The scripted experts** use nothing but what their prompts show. The village computes, for each player, the share of
 all assignments of roles that agree with what is known and was claimed, and votes for the most likely mafia, the first by
 alphabet if several are; so it never votes against public evidence. The detective checks the most suspicious player and
-reports a mafia as soon as it has found one. The mafia kills whoever claims to be the detective, and otherwise anybody,
-claims nothing, and votes like a villager, but not for its own. The expert `village_0` plays best, by dynamic programming. A
-noisy expert makes three choices in four at random.
+reports a mafia as soon as it has found one. The mafia kills whoever claims to be the detective, claims nothing,
+and votes like a villager, but not for its own. The expert `village_0` plays best, by dynamic programming. A noisy expert
+makes three choices in four at random.
 
-**What one agent wins.** The share of games that the village wins if the experts play the first 500 test games:
+**What one agent wins.** The share of the first 500 test games that the village wins when experts play:
 
 | | 5 players, 1 mafia | 6, 1 mafia | 7, 1 mafia | 8, 2 mafia |
 |---|---|---|---|---|
 | one agent, exact | 85.4% | 91.0% | 90.8% | 75.6% |
 | one agent, played | 85.6% [82.3%, 88.4%] | 91.2% [88.4%, 93.4%] | 91.0% [88.2%, 93.2%] | 74.8% [70.8%, 78.4%] |
-| an agent for each player | 45.2% [40.9%, 49.6%] | 57.8% [53.4%, 62.1%] | 51.4% [47.0%, 55.8%] | 25.0% [21.4%, 29.0%] |
+| an agent for each, the same mafia | 45.2% [40.9%, 49.6%] | 57.8% [53.4%, 62.1%] | 51.4% [47.0%, 55.8%] | 25.0% [21.4%, 29.0%] |
+| an agent for each, the experts' mafia | 42.0% [37.8%, 46.4%] | 42.4% [38.1%, 46.8%] | 38.2% [34.0%, 42.5%] | 13.8% [11.1%, 17.1%] |
 
-`llmzoo eval --env mafia_v0 --env.num_agents 1 --env.players 6 --split test --tasks 500 --policy expert` plays the second row, and
-`--env.num_agents 6` without `--env.players` the third (the `won` of the detective). Games of the same number have the same
-names, roles and coin of the mafia. The difference is what the village loses by being several, and also what its experts
-lose because they do not plan ahead. With 6 and 8 players there is nothing of the second: one agent that follows the rules
-of the separate experts wins 92.6% and 74.6% of these games. With 5 and 7 it wins 60.0% and 80.0%, because it removes somebody
-where it should wait for another check.
+Games of the same number have the same names in every row. `llmzoo eval --env mafia_v0 --env.num_agents 1 --env.players 6 --split test
+--tasks 500 --policy expert` plays the second row, and `--env.num_agents 6` in place of both `--env` numbers the last (`won` of
+the detective). In the third row the mafia draws its victim as in the second, unless someone has reported a check; it speaks and
+votes like the experts' (`pytest -m '' tests/envs/crowd/test_mafia_village.py -k separate`). The experts' mafia kills
+the last by name while the village votes for the first. An agent that reads this order needs no detective, so the
+environment draws the victim.
+
+The second row less the third is what the village loses by being several, and also what its experts lose because they do not
+plan ahead. With 6 and 8 players nothing is lost by the latter: one agent that decides like the separate experts wins 92.6% and
+74.6% of the games. With 5 and 7 it wins 60.0% and 80.0%, because it removes somebody where it should wait for a check.
 
 Source: the game of Mafia (D. Davidoff, 1986). The texts are ours.
 
@@ -253,8 +258,8 @@ class Mafia(TurnGame[MafiaState]):
             state, choice = game.end_vote(state, {f"{VILLAGE}_0": choice}), None
             if state.winner or self._is_undecided(state) or state.living(DETECTIVE):
                 return state
-        choices = {agent: choice for agent in state.living(DETECTIVE)}
-        choices |= {a: players.choose_by_night(state, a, []) for a in state.living(MAFIA)}
+        choices = dict.fromkeys(state.living(DETECTIVE), choice)
+        choices |= dict.fromkeys(state.living(MAFIA), players.draw_victim(state))
         return replace(game.end_night(state, choices), phase=VOTE)
 
     def _worth(self, state: MafiaState, agent: str) -> float:

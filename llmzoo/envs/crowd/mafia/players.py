@@ -1,4 +1,4 @@
-"""Scripted players. They use nothing but what their prompts show; the mafia also tosses a coin."""
+"""Scripted players. They use nothing but what their prompts show."""
 
 from __future__ import annotations
 
@@ -88,18 +88,23 @@ def choose_vote(state: MafiaState, agent: str, claims: Sequence[Claim]) -> str:
 
 
 def choose_by_night(state: MafiaState, agent: str, claims: Sequence[Claim]) -> str:
-    """The mafia kills whoever claims to be the detective, and otherwise anybody; the detective checks the most
-    suspicious player whom it has not checked.
-
-    All mafia draw the same player, from the seed of the episode: an order by name would show who is never killed.
-    """
+    """The mafia kills whoever claims to be the detective, and otherwise the last by name; the detective checks the most
+    suspicious player whom it has not checked."""
     choices = state.choices(agent)
     if role_of(agent) == MAFIA:
         claimed = [speaker for speaker, *_ in claims]
-        anybody = random.Random(f"mafia/{state.seed}/{len(state.days)}/kill").choice(choices)
-        return next((a for a in choices if a in claimed), anybody)
+        return next((a for a in choices if a in claimed), choices[-1])
     suspects = find_suspects(state, agent, claims)
     return max(choices, key=lambda a: (a not in state.checks, suspects[a]))
+
+
+def draw_victim(state: MafiaState) -> str:
+    """Whom the mafia kills if one agent plays the village: any of the others, drawn from the seed of the episode.
+
+    An order by name, as in :func:`choose_by_night`, would show that those behind the victim are mafia.
+    """
+    rng = random.Random(f"mafia/{state.seed}/{len(state.days)}/kill")
+    return rng.choice(state.choices(state.living(MAFIA)[0]))
 
 
 def choose(state: MafiaState, agent: str, claims: Sequence[Claim]) -> str:

@@ -28,14 +28,14 @@ the name alone. An answer that names nobody who may be named, or several, counts
 **The end.** The village wins when no mafia is left, and the mafia when it is at least as many as the others. After
 `days` days without a decision the game is truncated, and both sides have lost.
 
-**One agent.** With `num_agents=1`, `village_0` plays the village. By night, while the detective is alive, it names whom the
-detective checks, and by day whom the village removes, or `nobody`. There is no talk, because it has nobody to tell. Whom it
-names is removed, because all of the village has more votes than the mafia. It knows who the detective is and what the detective
-found. It does not know who the villagers are: together they know that all others are mafia, and an agent that is told so wins
-every game (a test plays 500). So the form keeps what the game is about, to find the mafia, and leaves out what
+**One agent.** With `num_agents=1`, `village_0` plays the village. By night, while the detective is alive, it names whom
+the detective checks, and by day whom the village removes, or `nobody`. There is no talk, because it has nobody to tell. Whom
+it names is removed, because all of the village has more votes than the mafia. It knows who the detective is and what the
+detective found. It does not know who the villagers are: together they know that all others are mafia, and an agent that is told
+so wins every game (a test plays 500). So the form keeps what the game is about, to find the mafia, and leaves out what
 comes of many agents: checks that must be told and believed, and votes that must agree. The environment plays the
-mafia, which kills any of the others, drawn from the seed of the episode. The rewards are those of an agent of the village
-that stays to the end. A game without a decision ends and is lost.
+mafia, which kills any of the others, drawn from the seed of the episode. The rewards are those of an agent of the
+village that stays to the end. A game without a decision ends and is lost.
 
 **Rewards**
 
@@ -72,9 +72,9 @@ side. Both read who has won from `outcomes`, so they count agents that have left
 The odds of the sides differ, but everybody plays both, so equal players have a score and a win rate of one half. A run's
 `policies` and `agent_args` take patterns such as `villager_*`. `metadata["sides"]` holds self-play to its start.
 
-**Arguments.** `num_agents` (6; 5 to 8, or 1), `players` (None: as many as agents, or 6 for one agent), `mafia` (None: 1, with
-8 players 2; less than half of `players` - 1), `detective` (True, which one agent requires), `words` of a message (30; 5 to
-100), `days` (None: as many as players; 1 to 8), `prompt` ("full" or "terse"), `split` ("train", "test", "all"),
+**Arguments.** `num_agents` (6; 5 to 8, or 1), `players` (None: as many as agents, or 6 for one agent), `mafia` (None: 1,
+with 8 players 2; less than half of `players` - 1), `detective` (True, which one agent requires), `words` of a message (30; 5
+to 100), `days` (None: as many as players; 1 to 8), `prompt` ("full" or "terse"), `split` ("train", "test", "all"),
 `render_mode`. Terse prompts call players 1, 2, 3.
 
 **Observations** hold the whole game so far, so their length is bounded by `players`, `days` and `words`.
@@ -106,15 +106,20 @@ makes three choices in four at random.
 | an agent for each, the same mafia | 45.2% [40.9%, 49.6%] | 57.8% [53.4%, 62.1%] | 51.4% [47.0%, 55.8%] | 25.0% [21.4%, 29.0%] |
 | an agent for each, the experts' mafia | 42.0% [37.8%, 46.4%] | 42.4% [38.1%, 46.8%] | 38.2% [34.0%, 42.5%] | 13.8% [11.1%, 17.1%] |
 
-Games of the same number have the same names in every row. `llmzoo eval --env mafia_v0 --env.num_agents 1 --env.players 6 --split test
---tasks 500 --policy expert` plays the second row, and `--env.num_agents 6` in place of both `--env` numbers the last (`won` of
-the detective). In the third row the mafia draws its victim as in the second, unless someone has reported a check; it speaks and
-votes like the experts' (`pytest -m '' tests/envs/crowd/test_mafia_village.py -k separate`). The experts' mafia kills
-the last by name while the village votes for the first. An agent that reads this order needs no detective, so the
-environment draws the victim.
+These commands play the second and the last row (`won` of the detective); other columns have other numbers of players:
+
+```text
+llmzoo eval --env mafia_v0 --env.num_agents 1 --env.players 6 --split test --tasks 500 --policy expert
+llmzoo eval --env mafia_v0 --env.num_agents 6 --split test --tasks 500 --policy expert
+```
+
+In the third row the mafia draws its victim as in the second, unless someone has reported a check; it speaks and votes as in the
+last (`pytest -m '' tests/envs/crowd/test_mafia_village.py -k separate`). A game has the same names in every row. The
+experts' mafia kills the last by name, while the village votes for the first. An agent that reads this order needs no
+detective, so against one agent the mafia draws.
 
 The second row less the third is what the village loses by being several, and also what its experts lose because they do not
-plan ahead. With 6 and 8 players nothing is lost by the latter: one agent that decides like the separate experts wins 92.6% and
+plan ahead. With 6 and 8 players the latter is nothing: one agent that decides like the separate experts wins 92.6% and
 74.6% of the games. With 5 and 7 it wins 60.0% and 80.0%, because it removes somebody where it should wait for a check.
 
 Source: the game of Mafia (D. Davidoff, 1986). The texts are ours.

@@ -10,7 +10,7 @@ from llmzoo.cli.arguments import PromptOptions
 from llmzoo.cli.options import parse_options
 from llmzoo.cli.output import redirect_stdout_to_stderr
 from llmzoo.cli.server_lifecycle import ListenOptions, listen_with_token, run_until_shutdown
-from llmzoo.errors import MissingExtraError
+from llmzoo.errors import require_extra
 
 _GRACE_S = 5  # seconds that running requests have to end
 
@@ -47,11 +47,9 @@ def run(argv: Sequence[str]) -> None:
     options = ServeOptions(**parse_options("serve", argv, ServeOptions))
     from llmzoo.envs.programs.http_server import HttpServer
 
-    try:
+    with require_extra("llmzoo serve", "train"):
         from llmzoo.serve.completions import CompletionService, EndpointLimits
         from llmzoo.serve.served_models import load_models
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("llmzoo serve", "train", error.name) from error
     limits = EndpointLimits(
         max_requests=options.max_requests,
         max_choices=options.max_choices,

@@ -17,7 +17,7 @@ from llmzoo.cli.server_lifecycle import (
     port_and_token,
     wait_for_shutdown,
 )
-from llmzoo.errors import MissingExtraError
+from llmzoo.errors import require_extra
 
 if TYPE_CHECKING:
     from llmzoo.serve.environments import EnvironmentsService
@@ -72,11 +72,9 @@ class ServeEnvsOptions(ListenOptions):
 def run(argv: Sequence[str]) -> None:
     options = ServeEnvsOptions(**parse_options("serve envs", argv, ServeEnvsOptions))
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # the error for a taken port is our own
-    try:
+    with require_extra("llmzoo serve envs", "serve"):
         from llmzoo.serve.hosting import ServeConfig, start_server
         from llmzoo.serve.tokens import is_loopback
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("llmzoo serve envs", "serve", error.name) from error
     with redirect_stdout_to_stderr():
         service = build_service(options)
     with port_and_token(options) as (port, token):

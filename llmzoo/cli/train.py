@@ -23,7 +23,7 @@ from llmzoo.cli.resuming import code_options, load_saved_settings
 from llmzoo.cli.run_checks import check_run, check_stage_types, check_stages
 from llmzoo.cli.train_seeds import train_seeds
 from llmzoo.distributed import ranks
-from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError
+from llmzoo.errors import CheckpointError, ConfigError, require_extra
 from llmzoo.runs import run_folder
 from llmzoo.runs.named_policies import check_model
 from llmzoo.runs.trust import check_trusted
@@ -106,10 +106,8 @@ def _dry_run(options: TrainOptions, given: Mapping[str, Any]) -> None:
     config = FitConfig(**given)
     check_run(config)
     check_model(config.model, trust_remote_code=config.trust_remote_code)
-    try:
+    with require_extra("llmzoo train", "train"):
         from llmzoo.training.estimate import estimate
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("llmzoo train", "train", error.name) from error
     with redirect_stdout_to_stderr():
         result = estimate(**{name: getattr(config, name) for name in field_names(FitConfig)})
     if options.json:
@@ -143,11 +141,9 @@ def _run_one(options: TrainOptions, given: Mapping[str, Any]) -> None:
             run_folder.check_new_folder(out)
         check_run(config, saved=resume)
         check_model(config.model, trust_remote_code=config.trust_remote_code)
-    try:
+    with require_extra("llmzoo train", "train"):
         from llmzoo.report.curves import plot_run
         from llmzoo.training import fit
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("llmzoo train", "train", error.name) from error
     with redirect_stdout_to_stderr():
         settings = {name: getattr(config, name) for name in field_names(FitConfig)}
         try:

@@ -10,7 +10,7 @@ import numpy as np
 
 from llmzoo.envs.drawing.board import Board
 from llmzoo.envs.drawing.palette import PAPER
-from llmzoo.errors import MissingExtraError
+from llmzoo.errors import require_extra
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -69,8 +69,6 @@ def _cell_side(board: Board) -> int:
 
 
 def _import_pillow(what: str) -> Any:
-    try:
+    with require_extra(what, "train"):
         from PIL import Image
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(what, "train", error.name) from error
     return Image

@@ -199,7 +199,7 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
 
     def expert(self, agent: str) -> str:
         state = self.episode
-        if self._is_informed():
+        if not self.message_chars:
             columns = [
                 x
                 for builder in self.halves(agent)
@@ -221,10 +221,6 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
         builder = self.possible_agents.index(agent)
         heard = received_messages(state.messages, agent) if self.message_chars else [""]
         return players.noisy_expert(state.task, state.world, builder, heard, rng)
-
-    def _is_informed(self) -> bool:
-        """Whether the expert must know what no message tells it."""
-        return not self.message_chars
 
     def _visible_columns(self, task: BridgeTask, agent: str) -> range:
         """The columns that an agent sees."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
+from llmzoo.bounds import check_bounds
 from llmzoo.engine.curriculum_config import CurriculumKind, curriculum_args
 from llmzoo.engine.opponents_config import OpponentSampling, opponent_args
 from llmzoo.engine.ray.config import ray_args
@@ -160,18 +161,13 @@ class FitConfig:
     trackers: tuple[str, ...] = ("tensorboard",)
 
     def __post_init__(self) -> None:
-        if min(self.steps, self.episodes_per_step, self.checkpoint_every) < 1:
-            raise ConfigError("steps, episodes_per_step and checkpoint_every must be at least 1")
-        if self.record_every < 0 or self.record_tasks < 1:
-            raise ConfigError(
-                "record_every must be at least 0 (0 records nothing), and record_tasks at least 1"
-            )
-        if self.checkpoint_tasks < 0:
-            raise ConfigError(f"checkpoint_tasks must be at least 0, got {self.checkpoint_tasks}")
+        check_bounds(self, steps="at least 1", episodes_per_step="at least 1")
+        check_bounds(self, checkpoint_every="at least 1", checkpoint_tasks="at least 0")
+        check_bounds(self, record_every="at least 0", record_tasks="at least 1")
+        check_bounds(self, cohorts="at least 1", workers="at least 1")
+        check_bounds(self, token_budget="at least 1", patience="at least 0")
         if self.control_tasks != "auto" and self.control_tasks < 0:
             raise ConfigError(f"control_tasks must be at least 0 or auto, got {self.control_tasks}")
-        if self.cohorts < 1 or self.workers < 1:
-            raise ConfigError("cohorts and workers must be at least 1")
         if self.engine not in ("local", "ray"):
             raise ConfigError(f"engine must be local or ray, got {self.engine!r}")
         lag = self.max_off_policy_steps
@@ -206,10 +202,6 @@ class FitConfig:
             )
         if self.parallel not in ("auto", "ddp", "fsdp"):
             raise ConfigError(f"parallel must be auto, ddp or fsdp, got {self.parallel!r}")
-        if self.token_budget is not None and self.token_budget < 1:
-            raise ConfigError(f"token_budget must be at least 1, got {self.token_budget}")
-        if self.patience < 0:
-            raise ConfigError(f"patience must be at least 0 (0 is off), got {self.patience}")
         if isinstance(self.trackers, str):
             raise ConfigError(f"trackers must be a list of names: write [{self.trackers}]")
         if self.lora_args and self.policies != "lora" and isinstance(self.policies, str):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from llmzoo.bounds import check_bounds
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.names import check_names
 
@@ -40,12 +41,7 @@ class VllmArgs:
     engine_args: Mapping[str, Any] = field(default_factory=dict)  # further arguments of vllm.LLM
 
     def __post_init__(self) -> None:
-        if not 0 < self.gpu_memory_utilization <= 1:
-            raise ConfigError(
-                f"gpu_memory_utilization is a share in (0, 1], got {self.gpu_memory_utilization}"
-            )
-        if self.max_model_len is not None and self.max_model_len < 2:
-            raise ConfigError(f"max_model_len must be at least 2, got {self.max_model_len}")
+        check_bounds(self, gpu_memory_utilization="in (0, 1]", max_model_len="at least 2")
         for name in self.engine_args:
             if name in _PARALLEL_ARGS:
                 raise ConfigError(
@@ -71,10 +67,8 @@ class ServerArgs:
     def __post_init__(self) -> None:
         if self.weights not in ("files", "nccl"):
             raise ConfigError(f"weights is 'files' or 'nccl', got {self.weights!r}")
-        if not self.timeout_s > 0 or self.wait_s < 0:
-            raise ConfigError("timeout_s must be above 0 and wait_s at least 0")
-        if self.retries < 0 or self.concurrency < 1:
-            raise ConfigError("retries must be at least 0 and concurrency at least 1")
+        check_bounds(self, timeout_s="above 0", wait_s="at least 0")
+        check_bounds(self, retries="at least 0", concurrency="at least 1")
         if self.weights == "nccl" and self.folder is not None:
             raise ConfigError("folder has no effect with weights='nccl': leave it out")
 

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from numbers import Integral, Real
 from types import MappingProxyType, NoneType
-from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, get_args
 
 import numpy as np
 from pettingzoo import AECEnv, ParallelEnv
@@ -122,7 +122,15 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         "attempts": {},
     }
     fallback: bool = False
+    __signature__: ClassVar[inspect.Signature]
     keeps_boards = True  # whether records of rollouts have pictures; set by who plays
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """``__init__(self, *, own, **options)`` passes ``options`` to the base: the signature of such a class has
+        the keyword arguments of its base too, but those without a default, which are for the class to give."""
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__signature__ = _full_signature(cls)
 
     def __init__(
         self,
@@ -492,6 +500,25 @@ class FastOrderEnforcingWrapper(OrderEnforcingWrapper[str, str, str]):
         return str(self.env)
 
 
+def _full_signature(env: type[TextEnv]) -> inspect.Signature:
+    """The signature of a class, with what it passes to its base; see :meth:`TextEnv.__init_subclass__`."""
+    try:
+        own = inspect.signature(env.__init__, eval_str=True)
+    except NameError:  # a hint may name what is imported for type checking only
+        own = inspect.signature(env.__init__)
+    _, *parameters = own.parameters.values()
+    if parameters and str(parameters[-1]).startswith("**options"):
+        given = own.parameters
+        parameters[-1:] = [
+            each
+            for each in inspect.signature(env.__mro__[1]).parameters.values()
+            if each.kind is each.KEYWORD_ONLY
+            and each.default is not each.empty
+            and each.name not in given
+        ]
+    return own.replace(parameters=parameters)
+
+
 def make_env_fns(
     raw_env: type[TextEnv],
 ) -> tuple[Callable[..., AECEnv], Callable[..., ParallelEnv]]:
@@ -527,9 +554,10 @@ _NUMBERS: dict[Any, tuple[type, str]] = {
 
 def _check_numbers(what: str, given: Mapping[str, Any], raw_env: type[TextEnv]) -> None:
     """Raise :class:`ConfigError` for the first argument that should be a number and is not."""
-    hints = get_type_hints(raw_env.__init__)
+    parameters = inspect.signature(raw_env).parameters
     for name, value in given.items():
-        kinds = get_args(hints.get(name)) or (hints.get(name),)
+        hint = parameters[name].annotation
+        kinds = get_args(hint) or (hint,)
         if all(kind in _NUMBERS for kind in kinds):
             types, type_names = zip(*(_NUMBERS[kind] for kind in kinds), strict=True)
             if not isinstance(value, types):

@@ -82,7 +82,7 @@ class BuildingSite(TextEnv[SiteState[Task, World]], Generic[Task, World]):
         *,
         max_turns: int,
         most: int,
-        message_chars: int = 0,
+        message_chars: int,
         prompt: Literal["full", "terse"] = "full",
         team_weight: float = 1.0,
         render_mode: str | None = None,

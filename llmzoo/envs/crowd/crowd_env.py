@@ -95,10 +95,10 @@ class CrowdEnv(TextEnv[CrowdState[Task, World]], Generic[Task, World, Value]):
         members: Sequence[str],
         alone: str,
         *,
-        message_chars: int,
-        prompt: Literal["full", "terse"],
-        team_weight: float,
-        render_mode: str | None,
+        message_chars: int = 0,
+        prompt: Literal["full", "terse"] = "full",
+        team_weight: float = 1.0,
+        render_mode: str | None = None,
     ):
         check_choice("prompt", prompt, ("full", "terse"))
         check_range("message_chars", message_chars, 0, MAX_MESSAGE_CHARS)

@@ -100,10 +100,8 @@ class StrBuild(BuildingSite[WordTask, bytes]):
         letters: int | None = None,
         num_agents: int = 2,
         max_turns: int = 2,
-        prompt: Literal["full", "terse"] = "full",
-        team_weight: float = 1.0,
         split: str = "train",
-        render_mode: str | None = None,
+        **options: Any,
     ):
         check_choice("level", level, tuple(tasks.LEVELS))
         count = tasks.check_letters(tasks.LEVELS[level] if letters is None else letters)
@@ -120,9 +118,8 @@ class StrBuild(BuildingSite[WordTask, bytes]):
             agents,
             max_turns=max_turns,
             most=MOST * 2 // num_agents,
-            prompt=prompt,
-            team_weight=team_weight,
-            render_mode=render_mode,
+            message_chars=0,
+            **options,
         )
 
     def initial_world(self, task: WordTask) -> bytes:

@@ -112,11 +112,8 @@ class Commons(CrowdEnv[Pond, Season, int]):
         num_agents: int = 3,
         fishers: int | None = None,
         reward: Literal["team", "selfish"] = "team",
-        message_chars: int = 0,
-        prompt: Literal["full", "terse"] = "full",
-        team_weight: float = 1.0,
         split: str = "train",
-        render_mode: str | None = None,
+        **options: Any,
     ):
         count = count_members("fishers", num_agents, fishers, DEFAULT_FISHERS)
         check_choice("reward", reward, ("team", "selfish"))
@@ -132,10 +129,7 @@ class Commons(CrowdEnv[Pond, Season, int]):
             ),
             [f"fisher_{number}" for number in range(count)],
             "manager_0" if num_agents == 1 else "",
-            message_chars=message_chars,
-            prompt=prompt,
-            team_weight=team_weight,
-            render_mode=render_mode,
+            **options,
         )
         self.reward = reward
 

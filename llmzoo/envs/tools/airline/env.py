@@ -139,26 +139,14 @@ class Airline(ServiceEnv):
             "compensation",
         ]
         | None = None,
-        num_agents: int = 2,
-        max_turns: int = 20,
-        max_steps: int = 10,
-        prompt: Literal["full", "terse"] = "full",
-        team_weight: float = 1.0,
         split: str = "train",
         source: str = "generator",
         subset: str | None = None,
         on_bad_record: Literal["error", "skip"] = "error",
-        render_mode: str | None = None,
+        **options: Any,
     ):
         check_choice("intent", intent, (None, *INTENTS))
-        super().__init__(
-            num_agents=num_agents,
-            max_turns=max_turns,
-            max_steps=max_steps,
-            prompt=prompt,
-            team_weight=team_weight,
-            render_mode=render_mode,
-        )
+        super().__init__(**options)
         self.tasks = _load_tasks(source, on_bad_record, split, subset, intent)
 
     def final_info(self, agent: str) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ _RANKS: dict[float, list[float]] = {1.0: [0, 1], 0.5: [0, 0], 0.0: [1, 0]}
 
 
 def require_openskill() -> None:
-    """Raise :class:`MissingExtraError` if openskill is not installed."""
+    """Raise :class:`llmzoo.errors.MissingExtraError` if openskill is not installed."""
     with require_extra("the rating of a league", "league"):
         import openskill  # noqa: F401
 

@@ -53,7 +53,7 @@ class Collection(Protocol):
 
 
 def load_collection(name: str) -> Collection:
-    """The module of a collection. Raises :class:`MissingExtraError` if its package is absent."""
+    """The module of a collection. Raises :class:`llmzoo.errors.MissingExtraError` if its package is absent."""
     module: Any = import_module(EXTERNAL_COLLECTIONS[name])
     with require_extra(f"the collection {name!r}", module.EXTRA):
         import_module(module.PACKAGE)
@@ -70,7 +70,7 @@ def spec(id: str) -> EnvSpec:
     """The :class:`EnvSpec` of ``"collection:task"``.
 
     Raises :class:`UnknownNameError` with the nearest name, :class:`ConfigError` for a task that is
-    refused, with the reason, and :class:`MissingExtraError` if the package is absent.
+    refused, with the reason, and :class:`llmzoo.errors.MissingExtraError` if the package is absent.
     """
     collection_name, _, name = id.partition(":")
     module = load_collection(collection_name)

@@ -36,7 +36,7 @@ def _quiet() -> Iterator[None]:
 
 
 def import_ray() -> ModuleType:
-    """Import Ray quietly. Raises :class:`MissingExtraError`."""
+    """Import Ray quietly. Raises :class:`llmzoo.errors.MissingExtraError`."""
     with require_extra("engine='ray'", "ray"), _quiet():
         import ray
     return ray

@@ -26,7 +26,7 @@ def to_rgb(board: Board) -> np.ndarray:
     """The picture of a board, [height, width, 3] uint8.
 
     Cells are 56 pixels wide, or less if a side of the board has more than 17. Raises
-    :class:`MissingExtraError` if Pillow is not installed.
+    :class:`llmzoo.errors.MissingExtraError` if Pillow is not installed.
     """
     return np.asarray(to_image(board))
 
@@ -59,7 +59,7 @@ def save_gif(boards: Sequence[Board], path: Path, seconds: float = 0.3) -> None:
 
 
 def require_pillow() -> None:
-    """Raise :class:`MissingExtraError` if Pillow is not installed."""
+    """Raise :class:`llmzoo.errors.MissingExtraError` if Pillow is not installed."""
     _import_pillow("a picture of a board")
 
 

@@ -8,7 +8,7 @@ the same prompt, so no baseline can mix agents, turns or tasks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from math import isnan
 from typing import Any
 
@@ -285,11 +285,6 @@ class Batch:
             episodes=tuple(episode for part in batches for episode in part.episodes),
             failures=tuple(failure for part in batches for failure in part.failures),
         )
-
-
-def field_values(record: Any) -> dict[str, Any]:
-    """A record's fields by name."""
-    return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 def lists_to_tuples(row: Mapping[str, Any]) -> dict[str, Any]:

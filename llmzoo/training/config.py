@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from llmzoo.bounds import check_bounds
@@ -11,6 +11,7 @@ from llmzoo.engine.curriculum_config import CurriculumKind, curriculum_args
 from llmzoo.engine.opponents_config import OpponentSampling, opponent_args
 from llmzoo.engine.ray.config import ray_args
 from llmzoo.errors import ConfigError
+from llmzoo.fields import field_names, shared_fields
 from llmzoo.models.devices import check_device
 from llmzoo.models.model_catalog import TINY
 from llmzoo.names import check_names
@@ -212,42 +213,19 @@ class FitConfig:
 
     def sampling(self) -> Sampling:
         """The sampling settings, in training and in evaluation."""
-        return Sampling(
-            temperature=self.temperature,
-            top_p=self.top_p,
-            top_k=self.top_k,
-            max_new_tokens=(
-                self._default_max_new_tokens()
-                if self.max_new_tokens is None
-                else self.max_new_tokens
-            ),
-        )
+        own = shared_fields(self, Sampling)
+        if self.max_new_tokens is None:
+            own["max_new_tokens"] = self._default_max_new_tokens()
+        return Sampling(**own)
 
     def chat(self) -> Chat:
         """The prompt settings, in training and in evaluation."""
-        return Chat(
-            system=self.system,
-            chat_template_args=self.chat_template_args,
-            thought_end=self.thought_end,
-        )
+        return Chat(**shared_fields(self, Chat))
 
     def agent_settings(self) -> AgentSettings:
         """Which policy plays each agent."""
-        return AgentSettings(
-            policies=self.policies,
-            model=self.model,
-            others=self.others,
-            sampling=self.sampling(),
-            chat=self.chat(),
-            agent_args=self.agent_args,
-            model_args=self.model_args,
-            precision=self.precision,
-            gradient_checkpointing=self.gradient_checkpointing,
-            compile=self.compile,
-            lora_args=self.lora_args,
-            device=self.device,
-            trust_remote_code=self.trust_remote_code,
-        )
+        own = shared_fields(self, AgentSettings)
+        return AgentSettings(**own, sampling=self.sampling(), chat=self.chat())
 
     def _default_max_new_tokens(self) -> int:
         if run_models.is_run(self.model):
@@ -257,5 +235,5 @@ class FitConfig:
 
 def make_config(cls: type, values: Mapping[str, Any], what: str) -> Any:
     """A configuration dataclass from a mapping; an error for an unknown key names the nearest."""
-    check_names(f"option of {what}", values, [f.name for f in fields(cls)])
+    check_names(f"option of {what}", values, field_names(cls))
     return cls(**values)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from llmzoo.bounds import check_bounds
 from llmzoo.errors import ConfigError
+from llmzoo.fields import field_names
 from llmzoo.names import check_names
 
 Bundle = dict[str, float]  # the resources of one worker: its number of "CPU" and "GPU"
@@ -71,7 +72,7 @@ class RayArgs:
 
 def ray_args(values: Mapping[str, Any]) -> RayArgs:
     """Options by name; raises :class:`llmzoo.errors.UnknownNameError` or :class:`ConfigError`."""
-    check_names("option of engine 'ray'", values, [field.name for field in fields(RayArgs)])
+    check_names("option of engine 'ray'", values, field_names(RayArgs))
     for name, value in values.items():
         _check(name, value)
     return RayArgs(**values)

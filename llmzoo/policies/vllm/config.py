@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from llmzoo.bounds import check_bounds
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.fields import field_names
 from llmzoo.names import check_names
 
 # arguments of vLLM's LLM that the policy determines
@@ -48,7 +49,7 @@ class VllmArgs:
                     f"engine_args cannot set {name}: in this process vLLM uses one device. Start a server "
                     "to use several"
                 )
-            if name in _RESERVED_ARGS or name in {f.name for f in fields(self)}:
+            if name in _RESERVED_ARGS or name in field_names(self):
                 raise ConfigError(f"engine_args cannot set {name}: it is set already")
 
 
@@ -99,7 +100,7 @@ def sampler_config(
         cls = ServerArgs
     else:
         raise UnknownNameError("sampler", sampler, ["transformers", "vllm", "http://HOST:PORT"])
-    check_names(f"option of sampler {sampler!r}", args, [f.name for f in fields(cls)])
+    check_names(f"option of sampler {sampler!r}", args, field_names(cls))
     config = cls(**args)
     needs_vllm = isinstance(config, VllmArgs) or getattr(config, "weights", None) == "nccl"
     if needs_vllm and importlib.util.find_spec("vllm") is None:

@@ -15,12 +15,13 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from numbers import Integral, Real
 from types import MappingProxyType, NoneType
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, get_args
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 import numpy as np
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.drawing import Board, terminal
 from llmzoo.errors import ConfigError, NoScriptedPolicyError, ServiceError, UnknownNameError
 from llmzoo.names import check_names
@@ -131,6 +132,18 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
             cls.__signature__ = _full_signature(cls)
+
+    def __new__(cls, *_: Any, **arguments: Any) -> Any:
+        """Raise :class:`ConfigError` for a keyword argument that is none of the values in its hint ``Literal``."""
+        signatures = [vars(base).get("__signature__") for base in cls.__mro__]
+        for name, value in arguments.items():
+            hint = next(
+                (s.parameters[name].annotation for s in signatures if s and name in s.parameters),
+                Any,
+            )
+            if known := _literal_values(hint):
+                check_choice(name, value, known)
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -517,6 +530,14 @@ def _full_signature(env: type[TextEnv]) -> inspect.Signature:
             and each.name not in given
         ]
     return own.replace(parameters=parameters)
+
+
+def _literal_values(hint: Any) -> tuple[Any, ...]:
+    """The values of ``Literal[...]``, or of ``Literal[...] | None``; none for any other hint."""
+    if get_origin(hint) is Literal:
+        return get_args(hint)
+    first, *others = get_args(hint) or (None,)
+    return (None, *get_args(first)) if get_origin(first) is Literal and others == [NoneType] else ()
 
 
 def make_env_fns(

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, State, TextEnv
 from llmzoo.envs.moves import MoveNames, UnreadableError
 from llmzoo.envs.tasks import check_split
@@ -50,7 +49,6 @@ class TurnGame(TextEnv[State]):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        check_choice("prompt", prompt, ("full", "terse"))
         super().__init__(agents, max_turns=max_turns, render_mode=render_mode)
         self.metadata = {
             **self.metadata,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from functools import partial
+from typing import Literal
 
 import pytest
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
@@ -412,6 +413,26 @@ class Unchanged(Extended):
 )
 def test_a_signature_has_the_arguments_that_options_pass_on(env_class, names):
     assert list(inspect.signature(env_class).parameters) == names
+
+
+class Chosen(Base):
+    def __init__(self, *, view: Literal["all", "half"] = "all", level: Literal[1, 2] | None = None):
+        super().__init__(5, most=7)
+
+
+class Opaque(Chosen):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+
+
+@pytest.mark.parametrize("env_class", [Chosen, Opaque])
+def test_a_literal_hint_is_a_check(env_class):
+    for accepted in ({}, {"view": "half"}, {"level": None}, {"level": 2}):
+        env_class(**accepted)
+    with pytest.raises(ConfigError, match="view must be one of all, half; got 'most'"):
+        env_class(view="most")
+    with pytest.raises(ConfigError, match="level must be one of None, 1, 2; got 3"):
+        env_class(level=3)
 
 
 def test_arguments_that_are_passed_on_are_known_typed_and_checked():

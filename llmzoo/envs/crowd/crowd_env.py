@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeVar
 
-from llmzoo.envs.argument_checks import check_choice, check_range
+from llmzoo.envs.argument_checks import check_range
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.crowd.actions import read_answer
 from llmzoo.envs.messages import MAX_MESSAGE_CHARS, quote_message
@@ -100,7 +100,6 @@ class CrowdEnv(TextEnv[CrowdState[Task, World]], Generic[Task, World, Value]):
         team_weight: float = 1.0,
         render_mode: str | None = None,
     ):
-        check_choice("prompt", prompt, ("full", "terse"))
         check_range("message_chars", message_chars, 0, MAX_MESSAGE_CHARS)
         super().__init__(
             [alone] if alone else list(members),

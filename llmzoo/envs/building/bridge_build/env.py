@@ -76,7 +76,6 @@ import random
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.building import blocks, pictures, scoring
 from llmzoo.envs.building.blocks import STONE, SYMBOLS, WOOD
@@ -112,7 +111,6 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
         split: str = "train",
         **options: Any,
     ):
-        check_choice("level", level, tuple(tasks.LEVELS))
         chosen = generate_tasks(
             tasks.sample_task,
             tasks.canonical,

@@ -77,7 +77,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.building import blocks, pictures, scoring
 from llmzoo.envs.building.blocks import (
@@ -129,7 +128,6 @@ class HouseBuild(BuildingSite[HouseTask, HouseState]):
         split: str = "train",
         **options: Any,
     ):
-        check_choice("level", level, tuple(tasks.LEVELS))
         chosen = generate_tasks(
             tasks.sample_task,
             tasks.canonical,

@@ -74,7 +74,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Literal
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.building import pictures
 from llmzoo.envs.building.orders import OrderRefused, Orders, Reader
@@ -122,7 +121,6 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
         split: str = "train",
         **options: Any,
     ):
-        check_choice("level", level, tuple(tasks.LEVELS))
         if max_turns < 3:
             raise ConfigError(f"max_turns must be at least 3 here, got {max_turns}")
         super().__init__(

@@ -68,7 +68,6 @@ import random
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.building import blocks, pictures, scoring
 from llmzoo.envs.building.blocks import MATERIALS, STONE, SYMBOLS, WOOD
@@ -103,7 +102,6 @@ class StrBuild(BuildingSite[WordTask, bytes]):
         split: str = "train",
         **options: Any,
     ):
-        check_choice("level", level, tuple(tasks.LEVELS))
         count = tasks.check_letters(tasks.LEVELS[level] if letters is None else letters)
         chosen = generate_tasks(
             tasks.sample_task,

@@ -90,7 +90,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Literal
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, make_env_fns
 from llmzoo.envs.coding.contests import halves, players, tasks
 from llmzoo.envs.coding.contests.coder_tester import CoderTester
@@ -123,7 +122,6 @@ class Contests(CoderTester):
         message_chars: int = MESSAGE_CHARS,
         **options: Any,
     ):
-        check_choice("view", view, ("full", "split"))
         if view == "split" and num_agents != 2:
             raise ConfigError(
                 "view='split' is for two agents, each with one half; got num_agents=1"

@@ -65,7 +65,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import TextEnv, make_env_fns
 from llmzoo.envs.crowd.commons import players, tasks
 from llmzoo.envs.crowd.commons.optimum import social_optimum
@@ -116,7 +115,6 @@ class Commons(CrowdEnv[Pond, Season, int]):
         **options: Any,
     ):
         count = count_members("fishers", num_agents, fishers, DEFAULT_FISHERS)
-        check_choice("reward", reward, ("team", "selfish"))
         if num_agents == 1 and reward == "selfish":
             raise ConfigError('reward="selfish" requires at least 2 agents, got num_agents=1')
         super().__init__(

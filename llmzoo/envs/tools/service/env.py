@@ -75,7 +75,6 @@ class ServiceEnv(TextEnv[ServiceState]):
         for name, value in (("max_turns", max_turns), ("max_steps", max_steps)):
             if value < 1:
                 raise ConfigError(f"{name} must be at least 1, got {value}")
-        check_choice("prompt", prompt, ("full", "terse"))
         super().__init__(
             [AGENT, USER][:num_agents],
             max_turns=max_turns,

@@ -80,7 +80,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.tasks import Tasks, generate_tasks
 from llmzoo.envs.tools.service import tau2_folders
@@ -131,7 +130,6 @@ class Telecom(ServiceEnv):
         on_bad_record: Literal["error", "skip"] = "error",
         **options: Any,
     ):
-        check_choice("intent", intent, (None, *GOALS))
         super().__init__(**options)
         self.tasks = _load_tasks(source, on_bad_record, split, subset, intent, issues)
 

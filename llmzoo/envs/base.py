@@ -520,14 +520,14 @@ def _full_signature(env: type[TextEnv]) -> inspect.Signature:
     except NameError:  # a hint may name what is imported for type checking only
         own = inspect.signature(env.__init__)
     _, *parameters = own.parameters.values()
-    if parameters and str(parameters[-1]).startswith("**options"):
-        given = own.parameters
+    rest = own.parameters.get("options")
+    if rest and rest.kind is rest.VAR_KEYWORD:
         parameters[-1:] = [
             each
             for each in inspect.signature(env.__mro__[1]).parameters.values()
             if each.kind is each.KEYWORD_ONLY
             and each.default is not each.empty
-            and each.name not in given
+            and each.name not in own.parameters
         ]
     return own.replace(parameters=parameters)
 

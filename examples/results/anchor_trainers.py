@@ -13,15 +13,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any
+from unittest.mock import patch
 
 import torch
+from torch import Tensor
 
 from llmzoo.adapters.comlrl import Bridge, bridge
 from llmzoo.engine.base import IterationSeeds, iteration_seeds
+from llmzoo.models.model_catalog import TINY
 from llmzoo.policies import load_model
 from llmzoo.policies.settings import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
@@ -29,7 +33,6 @@ from llmzoo.records import Batch
 
 ENV = "coop_functions_v0"
 Tape = Mapping[tuple[int, str], Sequence[Sequence[int]]]  # (seed, agent) -> ids of K completions
-UNLIMITED = 1e9  # a gradient norm
 
 COMLRL_SWITCHES = {
     "mask": "padding out of the loss, the last token in it",
@@ -39,13 +42,9 @@ COMLRL_SWITCHES = {
 }
 TRL_SWITCHES = {
     "loss": "mean over each completion in place of all tokens",
+    "std": "biased standard deviation + 1e-6 in place of unbiased + 1e-4",
     "schedule": "constant learning rate in place of a linear decay to 0",
     "adam": "beta2 0.99 in place of 0.999",
-}
-# what llmzoo can set to a peer's rule
-OURS_AS = {
-    "comlrl": {"normalize": True, "max_grad_norm": UNLIMITED, "weight_decay": 0.01},
-    "trl": {"reduction": "token_mean", "schedule": "linear"},
 }
 
 
@@ -54,8 +53,8 @@ class Task:
     """What all trainers share. ``prompts``: tasks of an optimiser step; ``k``: completions of each."""
 
     agents: int
-    model: str = "tiny"
-    steps: int = 20
+    model: str = TINY
+    steps: int = 16
     prompts: int = 8
     k: int = 8
     rate: float = 3e-4
@@ -64,7 +63,9 @@ class Task:
 
     @property
     def env_args(self) -> dict[str, Any]:
-        return {"source": "generator_easy", "num_agents": self.agents}
+        """The embedded model was taught the small functions of ``generator``; they are too hard for SmolLM2."""
+        source = "generator" if self.model == TINY else "generator_easy"
+        return {"source": source, "num_agents": self.agents}
 
     def seeds(self, step: int) -> tuple[int, ...]:
         """The seeds of the tasks that iteration ``step`` of ``llmzoo.fit`` plays."""
@@ -96,6 +97,7 @@ class Curve:
 
     points: list[dict[str, Any]] = field(default_factory=list)
     tokens: int = 0  # sampled in this step so far
+    padding: int = 0  # tokens of padding after completions, in this step so far
     returns: list[float] = field(default_factory=list)  # of this step so far
     started: float = 0.0
     worked: float = 0.0
@@ -104,12 +106,13 @@ class Curve:
         self.started, self.worked = time.perf_counter(), time.process_time()
 
     def end_step(self) -> None:
-        point = {"step": len(self.points) + 1, "tokens": self.tokens}
+        point: dict[str, Any] = {"step": len(self.points) + 1, "tokens": self.tokens}
+        point |= {"padding": self.padding} if self.padding else {}
         point |= {"return": round(fmean(self.returns), 5)}
         point |= {"seconds": round(time.perf_counter() - self.started, 2)}
         point |= {"cpu_seconds": round(time.process_time() - self.worked, 2)}
         self.points.append(point)
-        self.tokens, self.returns = 0, []
+        self.tokens, self.padding, self.returns = 0, 0, []
 
 
 @dataclass(slots=True, kw_only=True)
@@ -120,6 +123,7 @@ class Trained:
     curve: list[dict[str, Any]]
 
     def save(self, out: Path) -> None:
+        """A folder for each agent, with the model and its tokenizer."""
         for agent, policy in self.policies.items():
             policy.save(out / agent)
 
@@ -193,7 +197,9 @@ def train_comlrl(
                     tape[batch_items[0]["seed"], name],
                 )
             rows = found["completion_input_ids"][0]
-            curve.tokens += sum(len(sampled(row.tolist(), policies[0])) for row in rows)
+            lengths = [len(sampled(row.tolist(), policies[0])) for row in rows]
+            curve.tokens += sum(lengths)
+            curve.padding += sum(map(len, rows)) - sum(lengths)
             return dict(found)
 
         def _pack_completions_for_buffer(self, data: dict[str, Any]) -> dict[str, Any]:
@@ -268,6 +274,7 @@ def train_trl(
     from datasets import Dataset
     from transformers import TrainerCallback
     from trl import GRPOConfig, GRPOTrainer
+    from trl.trainer import grpo_trainer
 
     policy = task.load(exact=exact)
     env = task.bridge(policy)
@@ -336,8 +343,14 @@ def train_trl(
             **changed,
         ),
     )
-    trainer.train()
+    with patch.object(grpo_trainer, "nanstd", biased_std) if "std" in switches else nullcontext():
+        trainer.train()
     return Trained(policies={agent: policy}, curve=curve.points)
+
+
+def biased_std(rewards: Tensor, dim: int | None = None, **options: Any) -> Tensor:
+    """In place of TRL's ``nanstd``, to which it adds 1e-4: so that the sum is our biased std + 1e-6."""
+    return rewards.std(dim=dim, correction=0, **options) + (1e-6 - 1e-4)
 
 
 def sampled(ids: Sequence[int], policy: TransformersPolicy) -> list[int]:

@@ -7,6 +7,7 @@ from itertools import accumulate
 from pathlib import Path
 from statistics import fmean
 
+import anchor_tables
 import by_learner
 import cell_runs
 import counterfactual
@@ -55,6 +56,7 @@ def draw(logs: Path, out: Path) -> None:
             make(read_log(log), out / f"results_{study}.png")
     gains.figure(logs, out / "results_gains.png")
     philosophers_tables.figure(logs, out / "results_philosophers.png")
+    anchor_tables.figure(logs, out / "results_anchors.png")
 
 
 def games(rows: Sequence[Row], path: Path) -> None:

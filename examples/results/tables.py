@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import anchor_tables
 import answers
 import by_learner
 import cell_runs
@@ -300,6 +301,7 @@ def tables_of(logs: Path) -> dict[str, str]:
     if (logs / "learners_rates.jsonl.gz").exists():
         tables |= by_learner.rates(logs)
     tables |= gains.table(logs) | answers.tables(logs) | philosophers_tables.tables(logs)
+    tables |= anchor_tables.tables(logs)
     if (logs / sharpening_control.LOG.name).exists():
         tables["sharpening control"] = sharpening_control.table(logs)
     measured = logs / "smollm2_signal.jsonl"

@@ -54,7 +54,7 @@ class Task:
 
     agents: int
     model: str = TINY
-    steps: int = 16
+    steps: int = 20
     prompts: int = 8
     k: int = 8
     rate: float = 3e-4

@@ -206,7 +206,7 @@ def main() -> None:
     parser.add_argument("--log", type=Path, default=LOG)
     parser.add_argument("--weights", type=Path, default=Path("runs/anchors"))
     parser.add_argument("--model", default="tiny", help="tiny or smollm2")
-    parser.add_argument("--steps", type=int, help="of a run, 16 by default")
+    parser.add_argument("--steps", type=int, help="of a run, 20 by default")
     parser.add_argument("--only", help="the name of one line")
     parser.add_argument("--list", action="store_true", help="names of the lines to be made")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)

@@ -19,11 +19,9 @@ NAMES = {
     "ours_2": "llmzoo, MAGRPO",
     "comlrl": "comlrl",
     "comlrl_mask": "comlrl, only sampled tokens in the loss",
-    "comlrl_all": "comlrl, all four switches",
     "ours_as_comlrl": "llmzoo, with comlrl's settings",
     "ours_1": "llmzoo, GRPO",
     "trl": "TRL",
-    "trl_all": "TRL, all four switches",
     "ours_as_trl": "llmzoo, with TRL's settings",
 }
 SWITCHES = {
@@ -34,15 +32,15 @@ SWITCHES = {
     "loss": "mean over tokens",
     "schedule": "schedule",
 }
-# of lines in the figure: llmzoo, the peer, the peer with its first and with all switches
+# of lines in the figure: llmzoo, the peer, the peer without padding, llmzoo with the peer's settings
 COLOURS = {
     "ours_2": "#d9730d",
     "ours_1": "#d9730d",
     "comlrl": "#4285c8",
     "trl": "#4285c8",
     "comlrl_mask": "#3c9d5b",
-    "comlrl_all": "#9aa0a6",
-    "trl_all": "#9aa0a6",
+    "ours_as_comlrl": "#9aa0a6",
+    "ours_as_trl": "#9aa0a6",
 }
 
 

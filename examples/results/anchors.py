@@ -57,15 +57,11 @@ ARMS = {
     "ours_1": Arm(trainer="ours", agents=1),
     "trl": Arm(trainer="trl", agents=1),
     "comlrl_mask": Arm(trainer="comlrl", agents=2, switches=("mask",), rates_of="comlrl"),
-    "comlrl_all": Arm(
-        trainer="comlrl", agents=2, switches=("mask", "std", "clip", "adam"), rates_of="ours_2"
-    ),
     "ours_as_comlrl": Arm(trainer="ours", agents=2, learner_args=AS_COMLRL, rates_of="comlrl"),
-    "trl_all": Arm(
-        trainer="trl", agents=1, switches=("loss", "std", "schedule", "adam"), rates_of="ours_1"
-    ),
     "ours_as_trl": Arm(trainer="ours", agents=1, learner_args=AS_TRL, rates_of="trl"),
 }
+ALL_OF_COMLRL = ("mask", "std", "clip", "adam")
+ALL_OF_TRL = ("loss", "std", "schedule", "adam")
 # a peer, its switches and our options, from what comes to what is equal
 UPDATES: Sequence[tuple[str, tuple[str, ...], Mapping[str, Any]]] = (
     ("comlrl", (), {}),
@@ -74,14 +70,14 @@ UPDATES: Sequence[tuple[str, tuple[str, ...], Mapping[str, Any]]] = (
     ("comlrl", ("clip",), {}),
     ("comlrl", ("adam",), {}),
     ("comlrl", ("mask", "std"), {}),
-    ("comlrl", ("mask", "std", "clip", "adam"), {}),
+    ("comlrl", ALL_OF_COMLRL, {}),
     ("comlrl", ("mask", "adam"), {"normalize": True, "max_grad_norm": UNLIMITED}),
     ("trl", (), {}),
     ("trl", ("loss",), {}),
     ("trl", ("std",), {}),
     ("trl", ("schedule",), {}),
     ("trl", ("adam",), {}),
-    ("trl", ("loss", "std", "schedule", "adam"), {}),
+    ("trl", ALL_OF_TRL, {}),
     ("trl", ("std", "adam"), AS_TRL),
 )
 
@@ -94,8 +90,10 @@ def run_names() -> Iterator[str]:
             yield from (f"rate-{arm}-{rate:g}" for rate in RATES)
     for model in ("start_2", "start_1"):
         yield model
-    for seed in SEEDS:
-        yield from (f"{arm}-{seed}" for arm in ARMS)
+    own = [arm for arm, one in ARMS.items() if one.rates_of is None]
+    for arms in (own, [arm for arm in ARMS if arm not in own]):
+        for seed in SEEDS:
+            yield from (f"{arm}-{seed}" for arm in arms)
 
 
 def best_rate(rows: Sequence[Row], arm: str) -> float:

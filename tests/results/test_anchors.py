@@ -59,12 +59,12 @@ def test_ours_is_what_fit_trains(agents, tmp_path):
 def test_trl_with_all_switches_takes_our_step(monkeypatch, tmp_path):
     """In float64, on the same completions; by default it does not."""
     import anchor_updates
-    from anchors import ARMS
+    from anchors import ALL_OF_TRL
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(anchor_updates, "STEPS", 2)
     monkeypatch.setattr(anchor_updates, "PROMPTS", 2)
-    same = anchor_updates.measure("trl", ARMS["trl_all"].switches, {})
+    same = anchor_updates.measure("trl", ALL_OF_TRL, {})
     assert 1 - same["cosine"] < 1e-9
     assert same["ratio"] == pytest.approx(1, abs=1e-5)
     assert same["weights"] < 1e-3  # advantages are float32

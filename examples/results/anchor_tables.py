@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 
 import numpy as np
-from anchors import ARMS, LAST_STEPS, LOG, RATES, UPDATES, read_rows
+from anchors import ARMS, LAST_STEPS, LOG, RATE, RATES, UPDATES, plain_arms, read_rows
 from logs import Row
 from matplotlib.figure import Figure
 from readings import markdown
@@ -25,13 +25,14 @@ NAMES = {
     "ours_as_trl": "llmzoo, with TRL's settings",
 }
 SWITCHES = {
-    "mask": "only sampled tokens in the loss",
+    "mask": "tokens in the loss",
     "std": "advantage",
-    "clip": "gradient clipping",
+    "clip": "gradient norm",
     "adam": "AdamW",
-    "loss": "mean over tokens",
-    "schedule": "schedule",
+    "loss": "weight of a completion",
+    "schedule": "learning rate",
 }
+OPTIONS = {"max_grad_norm": "no clipping"}  # where the value says less
 # of lines in the figure: llmzoo, the peer, the peer without padding, llmzoo with the peer's settings
 COLOURS = {
     "ours_2": "#d9730d",
@@ -61,10 +62,12 @@ def tables(logs: Path) -> dict[str, str]:
     }
 
 
-def runs_of(rows: Sequence[Row], arm: str) -> list[Row]:
-    """The runs of an arm, by seed."""
+def runs_of(rows: Sequence[Row], arm: str, rate: float) -> list[Row]:
+    """The runs of an arm with a learning rate, by seed."""
     found = [row for row in rows if row["kind"] == "run" and row["arm"] == arm]
-    return sorted(found, key=lambda row: row["seed"])
+    return sorted(
+        (row for row in found if row["task"]["rate"] == rate), key=lambda row: row["seed"]
+    )
 
 
 def updates_table(rows: Sequence[Row]) -> str:
@@ -76,25 +79,25 @@ def updates_table(rows: Sequence[Row]) -> str:
         if row is None:
             continue
         name = {"comlrl": "comlrl", "trl": "TRL"}[peer]
-        changed = ", ".join(SWITCHES[switch] for switch in switches) or "nothing"
-        options = ", ".join(f"`{key}={value}`" for key, value in ours.items()) or "defaults"
-        angle = f"{1 - row['cosine']:.0e}" if row["cosine"] > 0.999 else f"{1 - row['cosine']:.3f}"
-        lines.append([name, changed, options, angle, f"{row['ratio']:.4g}", f"{row['weights']:.1g}"])
-    head = ["", "as in llmzoo", "options of llmzoo", "1 - cosine", "norm", "weights"]
-    return markdown(head, lines)
+        every = len(switches) == 4
+        changed = "all of these" if every else ", ".join(SWITCHES[one] for one in switches)
+        options = ", ".join(OPTIONS.get(key, f"`{key}={value}`") for key, value in ours.items())
+        numbers = [f"{1 - row['cosine']:.1g}", f"{row['ratio']:.4g}", f"{row['weights']:.1g}"]
+        lines.append([name, changed or "nothing", options or "defaults", *numbers])
+    head = ["peer", "as in llmzoo", "settings of llmzoo"]
+    return markdown([*head, "1 - cosine", "ratio of norms", "weights"], lines)
 
 
 def rates_table(rows: Sequence[Row]) -> str:
     """The mean return in the last steps at each learning rate."""
     lines = []
-    for arm, one in ARMS.items():
-        if one.rates_of is None:
-            found = {
-                row["rate"]: fmean(point["return"] for point in row["curve"][-LAST_STEPS:])
-                for row in rows
-                if row["kind"] == "rate" and row["arm"] == arm
-            }
-            lines.append([NAMES[arm], *(f"{found[rate]:.3f}" for rate in RATES)])
+    for arm in plain_arms():
+        found = {
+            row["rate"]: fmean(point["return"] for point in row["curve"][-LAST_STEPS:])
+            for row in rows
+            if row["kind"] == "rate" and row["arm"] == arm
+        }
+        lines.append([NAMES[arm], *(f"{found[rate]:.3f}" for rate in RATES)])
     return markdown(["", *(f"{rate:g}" for rate in RATES)], lines)
 
 
@@ -106,23 +109,19 @@ def runs_table(rows: Sequence[Row]) -> str:
         cells = [percent([start], "sampled"), percent([start], "greedy")]
         lines.append([f"before training, {agents} agent{'s' * (agents > 1)}", "", *cells, "", ""])
         for arm, one in ARMS.items():
-            found = runs_of(rows, arm)
-            if one.agents != agents or not found:
-                continue
-            tokens = fmean(row["tokens"] for row in found)
-            seconds = fmean(row["curve"][-1]["cpu_seconds"] for row in found)
-            lines.append(
-                [
-                    NAMES[arm],
-                    f"{found[0]['task']['rate']:g}",
-                    percent(found, "sampled"),
-                    percent(found, "greedy"),
-                    f"{tokens / 1000:.0f}k",
-                    f"{seconds:.0f} s",
-                ]
-            )
+            for rate in one.rates:
+                found = runs_of(rows, arm, rate)
+                if one.agents == agents and found:
+                    lines.append(_run_cells(arm, rate, found))
     head = ["", "rate", "sampled", "greedy", "tokens", "CPU time"]
     return markdown(head, lines)
+
+
+def _run_cells(arm: str, rate: float, found: Sequence[Row]) -> list[object]:
+    tokens = fmean(row["tokens"] for row in found)
+    seconds = fmean(row["curve"][-1]["cpu_seconds"] for row in found)
+    cells = [percent(found, decoding) for decoding in ("sampled", "greedy")]
+    return [NAMES[arm], f"{rate:g}", *cells, f"{tokens / 1000:.0f}k", f"{seconds:.0f} s"]
 
 
 def percent(found: Sequence[Row], decoding: str) -> str:
@@ -140,21 +139,22 @@ def marks(row: Row, decoding: str) -> list[float]:
 
 
 def differences_table(rows: Sequence[Row]) -> str:
-    """Each arm minus ours, from runs with the same seeds: success and return in training."""
+    """Each arm minus ours at the same learning rate, from runs with the same seeds."""
     lines = []
     for arm, one in ARMS.items():
         ours = f"ours_{one.agents}"
-        pairs = [
-            (mine, theirs)
-            for mine in runs_of(rows, ours)
-            for theirs in runs_of(rows, arm)
-            if mine["seed"] == theirs["seed"]
-        ]
-        if arm == ours or len(pairs) < 2:
-            continue
-        cells = [difference(pairs, decoding) for decoding in ("sampled", "greedy")]
-        lines.append([f"{NAMES[arm]}, minus {NAMES[ours]}", len(pairs), *cells])
-    return markdown(["", "pairs", "sampled, points", "greedy, points"], lines)
+        for rate in one.rates if arm != ours else ():
+            pairs = [
+                (mine, theirs)
+                for mine in runs_of(rows, ours, rate)
+                for theirs in runs_of(rows, arm, rate)
+                if mine["seed"] == theirs["seed"]
+            ]
+            if len(pairs) > 1:
+                cells = [difference(pairs, decoding) for decoding in ("sampled", "greedy")]
+                lines.append([NAMES[arm], one.agents, f"{rate:g}", len(pairs), *cells])
+    head = ["minus llmzoo", "agents", "rate", "pairs", "sampled, points", "greedy, points"]
+    return markdown(head, lines)
 
 
 def difference(pairs: Sequence[tuple[Row, Row]], decoding: str) -> str:
@@ -169,7 +169,7 @@ def difference(pairs: Sequence[tuple[Row, Row]], decoding: str) -> str:
 
 
 def figure(logs: Path, path: Path) -> None:
-    """Returns in training over tokens and over CPU seconds: two agents above, one below."""
+    """Returns in training over tokens and over CPU seconds, at the same learning rate."""
     rows = read(logs)
     if not rows:
         return
@@ -178,7 +178,7 @@ def figure(logs: Path, path: Path) -> None:
     for line, agents in zip(panels, (2, 1), strict=True):
         for axes, unit in zip(line, ("tokens", "seconds"), strict=True):
             for arm, colour in COLOURS.items():
-                found = runs_of(rows, arm)
+                found = runs_of(rows, arm, RATE)
                 if ARMS[arm].agents != agents or not found:
                     continue
                 curves = np.array([over(row, unit) for row in found])  # [runs, 2, steps]

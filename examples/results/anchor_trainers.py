@@ -188,7 +188,9 @@ def train_comlrl(
             self, agent: Any, batch_items: Any, agent_idx: int = 0, *args: Any, **kwargs: Any
         ) -> dict[str, Any]:
             if tape is None:
-                found = super()._generate_completions(agent, batch_items, agent_idx, *args, **kwargs)
+                found = super()._generate_completions(
+                    agent, batch_items, agent_idx, *args, **kwargs
+                )
             else:
                 name = env.agents[agent_idx]
                 found = replayed(
@@ -373,9 +375,7 @@ def replayed(tokenizer: Any, prompt: str, rows: Sequence[Sequence[int]]) -> dict
     }
 
 
-def chat_formatter(
-    policy: TransformersPolicy, formatter: Callable[..., str]
-) -> Callable[..., str]:
+def chat_formatter(policy: TransformersPolicy, formatter: Callable[..., str]) -> Callable[..., str]:
     """A formatter that also applies the model's chat template, if it has one, as llmzoo does."""
     tokenizer = policy.tokenizer
     if not tokenizer.chat_template:

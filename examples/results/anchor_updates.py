@@ -120,11 +120,11 @@ def compare(ours: Side, theirs: Side) -> dict[str, float]:
     }
 
 
-def measure(peer: str, switches: Sequence[str], ours: dict[str, Any], seed: int = 0) -> dict[str, float]:
+def measure(
+    peer: str, switches: Sequence[str], ours: dict[str, Any], seed: int = 0
+) -> dict[str, float]:
     """One row: the peer with these switches compared with llmzoo with these options."""
-    task = Task(
-        agents=2 if peer == "comlrl" else 1, steps=STEPS, prompts=PROMPTS, k=K, seed=seed
-    )
+    task = Task(agents=2 if peer == "comlrl" else 1, steps=STEPS, prompts=PROMPTS, k=K, seed=seed)
     mine, tape = record(task, **ours)
     if peer == "comlrl":
         theirs = run(task, lambda: train_comlrl(task, switches=switches, tape=tape, exact=True))

@@ -3,12 +3,12 @@
     pip install comlrl==1.4.3 trl==1.16.0 torch==2.13.0 transformers -c constraints.txt
     python examples/results/anchors.py                    # updates, learning rates, runs: 40 CPU minutes
     python examples/results/anchors.py --list
-    python examples/results/anchors.py --model smollm2 --steps 2 --only trl-0 --log FILE
+    python examples/results/anchors.py --model smollm2 --steps 2 --only trl-0.0003-0 --log FILE
 
 Each run is a process of its own, and a line of docs/results/logs/anchors.jsonl when it ends. Runs that
-are in the log are not repeated. Three kinds of lines: ``update`` (:mod:`anchor_updates`), ``rate`` (a short
-run at a learning rate, with a seed of its own and without a test) and ``run``. A run has the learning
-rate at which its trainer had the highest return in the last steps of its ``rate`` runs.
+are in the log are not repeated. Kinds of lines: ``update`` (:mod:`anchor_updates`), ``rate`` (a short
+run at a learning rate, with a seed of its own and without a test), ``start`` (the initial model) and
+``run``.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from logs import Row
 
 ROOT = Path(__file__).resolve().parents[2]
 LOG = ROOT / "docs" / "results" / "logs" / "anchors.jsonl"
-RATES = (1e-4, 3e-4, 1e-3)
+RATES = (1e-4, 3e-4, 1e-3)  # of the short runs
 RATE_SEED, RATE_STEPS, LAST_STEPS = 100, 10, 4
+RATE, HIGH = 3e-4, 1e-3  # of the runs
 SEEDS = (0, 1, 2)
 TEST_TASKS = 200
 PACKAGES = ("llmzoo-marl", "comlrl", "trl", "torch", "transformers")
@@ -40,25 +40,25 @@ UNLIMITED = 1e9  # a gradient norm
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """A trainer with its changes. ``rates_of``: the arm whose learning rate it has; None: its own."""
+    """A trainer with its changes. ``rates``: the learning rates of its runs."""
 
     trainer: str  # ours, comlrl, trl
     agents: int
     switches: tuple[str, ...] = ()  # of a peer, see anchor_trainers
     learner_args: Mapping[str, Any] = field(default_factory=dict)  # of ours
-    rates_of: str | None = None
+    rates: tuple[float, ...] = (RATE,)
 
 
 AS_COMLRL = {"normalize": True, "max_grad_norm": UNLIMITED, "weight_decay": 0.01}
 AS_TRL = {"reduction": "token_mean", "schedule": "linear"}
 ARMS = {
-    "ours_2": Arm(trainer="ours", agents=2),
-    "comlrl": Arm(trainer="comlrl", agents=2),
-    "ours_1": Arm(trainer="ours", agents=1),
-    "trl": Arm(trainer="trl", agents=1),
-    "comlrl_mask": Arm(trainer="comlrl", agents=2, switches=("mask",), rates_of="comlrl"),
-    "ours_as_comlrl": Arm(trainer="ours", agents=2, learner_args=AS_COMLRL, rates_of="comlrl"),
-    "ours_as_trl": Arm(trainer="ours", agents=1, learner_args=AS_TRL, rates_of="trl"),
+    "ours_2": Arm(trainer="ours", agents=2, rates=(RATE, HIGH)),
+    "comlrl": Arm(trainer="comlrl", agents=2, rates=(RATE, HIGH)),
+    "comlrl_mask": Arm(trainer="comlrl", agents=2, switches=("mask",)),
+    "ours_as_comlrl": Arm(trainer="ours", agents=2, learner_args=AS_COMLRL),
+    "ours_1": Arm(trainer="ours", agents=1, rates=(RATE, HIGH)),
+    "trl": Arm(trainer="trl", agents=1, rates=(RATE, HIGH)),
+    "ours_as_trl": Arm(trainer="ours", agents=1, learner_args=AS_TRL),
 }
 ALL_OF_COMLRL = ("mask", "std", "clip", "adam")
 ALL_OF_TRL = ("loss", "std", "schedule", "adam")
@@ -82,34 +82,22 @@ UPDATES: Sequence[tuple[str, tuple[str, ...], Mapping[str, Any]]] = (
 )
 
 
+def plain_arms() -> list[str]:
+    """The arms without changes."""
+    return [arm for arm, one in ARMS.items() if not one.switches and not one.learner_args]
+
+
 def run_names() -> Iterator[str]:
     """The names of all lines, in the order in which they are made."""
     yield from (f"update-{number}" for number in range(len(UPDATES)))
-    for arm, one in ARMS.items():
-        if one.rates_of is None:
-            yield from (f"rate-{arm}-{rate:g}" for rate in RATES)
-    for model in ("start_2", "start_1"):
-        yield model
-    own = [arm for arm, one in ARMS.items() if one.rates_of is None]
-    for arms in (own, [arm for arm in ARMS if arm not in own]):
-        for seed in SEEDS:
-            yield from (f"{arm}-{seed}" for arm in arms)
+    yield from (f"rate-{arm}-{rate:g}" for arm in plain_arms() for rate in RATES)
+    yield from ("start_2", "start_1")
+    changed = [arm for arm in ARMS if arm not in plain_arms()]
+    for arms, rate in ((plain_arms(), RATE), (changed, RATE), (plain_arms(), HIGH)):
+        yield from (f"{arm}-{rate:g}-{seed}" for seed in SEEDS for arm in arms)
 
 
-def best_rate(rows: Sequence[Row], arm: str) -> float:
-    """The learning rate with the highest mean return in the last steps of an arm's ``rate`` runs."""
-    arm = ARMS[arm].rates_of or arm
-    found = {
-        row["rate"]: fmean(point["return"] for point in row["curve"][-LAST_STEPS:])
-        for row in rows
-        if row["kind"] == "rate" and row["arm"] == arm
-    }
-    if set(found) != set(RATES):
-        raise SystemExit(f"{arm}: its runs at {', '.join(map(str, RATES))} are not all in the log yet")
-    return max(found, key=lambda rate: found[rate])
-
-
-def compute(name: str, rows: Sequence[Row], model: str, steps: int | None, weights: Path) -> Row:
+def compute(name: str, model: str, steps: int | None, weights: Path) -> Row:
     """The line ``name``."""
     import torch
     from anchor_trainers import Task
@@ -125,14 +113,13 @@ def compute(name: str, rows: Sequence[Row], model: str, steps: int | None, weigh
         task = Task(agents=int(name[-1]), model=model)
         return {"kind": "start", "agents": task.agents} | evaluate_weights(task, None)
     if name.startswith("rate-"):
-        arm, rate = name.removeprefix("rate-").split("-", 1)
+        arm, rate = name.removeprefix("rate-").split("-")
         task = Task(
             agents=ARMS[arm].agents, steps=RATE_STEPS, rate=float(rate), seed=RATE_SEED, model=model
         )
         return {"kind": "rate", "arm": arm, "rate": task.rate} | train(arm, task, None)
-    arm, seed = name.rsplit("-", 1)
-    rate_of_arm = 3e-4 if model != "tiny" else best_rate(rows, arm)
-    task = Task(agents=ARMS[arm].agents, rate=rate_of_arm, seed=int(seed), model=model)
+    arm, rate, seed = name.split("-")
+    task = Task(agents=ARMS[arm].agents, rate=float(rate), seed=int(seed), model=model)
     if steps is not None:
         task = replace(task, steps=steps)
     row = {"kind": "run", "arm": arm, "seed": task.seed, "task": asdict(task)}
@@ -168,7 +155,8 @@ def evaluate_weights(task: Any, weights: Path | None) -> dict[str, Any]:
     names = {agent: task.model if weights is None else str(weights / agent) for agent in agents}
     sampling = Sampling(max_new_tokens=task.new_tokens)
     policies = {
-        agent: load(name, sampling=sampling, seed=n) for n, (agent, name) in enumerate(names.items())
+        agent: load(name, sampling=sampling, seed=n)
+        for n, (agent, name) in enumerate(names.items())
     }
     found = {}
     for decoding in ("sampled", "greedy"):
@@ -211,7 +199,7 @@ def main() -> None:
     args = parser.parse_args()
     rows = read_rows(args.log)
     if args.child:
-        row = compute(args.only, rows, args.model, args.steps, args.weights)
+        row = compute(args.only, args.model, args.steps, args.weights)
         args.child.write_text(json.dumps({"name": args.only, **row, "versions": versions()}) + "\n")
         return
     known = {row["name"] for row in rows}

@@ -112,35 +112,18 @@ def test_a_padded_group_is_what_comlrl_would_get():
     )
 
 
-def _rate_row(arm, rate, returns):
-    return {"kind": "rate", "arm": arm, "rate": rate, "curve": [{"return": r} for r in returns]}
-
-
-def test_the_rate_is_that_of_the_last_steps():
-    """0.9 stands in the first step only and does not count; the arm without own runs has its model's rate."""
-    from anchors import best_rate
-
-    rows = [
-        _rate_row("comlrl", 1e-4, [0.9, 0.1, 0.1, 0.1, 0.1]),
-        _rate_row("comlrl", 3e-4, [0.0, 0.2, 0.2, 0.2, 0.2]),
-        _rate_row("comlrl", 1e-3, [0.0, 0.1, 0.1, 0.1, 0.3]),
-    ]
-    assert best_rate(rows, "comlrl_mask") == 3e-4
-    with pytest.raises(SystemExit, match="comlrl: its runs at .* are not all in the log"):
-        best_rate(rows[:2], "comlrl")
-
-
-def _run_row(arm, seed, sampled):
+def _run_row(arm, seed, sampled, rate=3e-4):
     measured = {"sampled": sampled, "greedy": "1" * len(sampled)}
     found = {
         decoding: {"success": marks.count("1") / len(marks), "solved": marks}
         for decoding, marks in measured.items()
     }
-    return {"kind": "run", "arm": arm, "seed": seed, **found}
+    return {"kind": "run", "arm": arm, "seed": seed, "task": {"rate": rate}, **found}
 
 
 def test_differences_are_of_runs_with_equal_seeds():
-    """Worked out: +25 and +75 points with seeds 0 and 1, +50 on average; seed 2 has no partner."""
+    """Worked out: +25 and +75 points with seeds 0 and 1, +50 on average; seed 2 and the other
+    rate have no partner."""
     from anchor_tables import differences_table, percent, runs_of
 
     rows = [
@@ -149,12 +132,14 @@ def test_differences_are_of_runs_with_equal_seeds():
         _run_row("comlrl", 0, "1001"),
         _run_row("comlrl", 1, "0111"),
         _run_row("comlrl", 2, "1111"),
+        _run_row("comlrl", 0, "1111", rate=1e-3),
+        _run_row("comlrl", 1, "1111", rate=1e-3),
     ]
     (line,) = differences_table(rows).splitlines()[2:]
-    assert line.startswith("| comlrl, minus llmzoo, MAGRPO | 2 | +50.0 [")
+    assert line.startswith("| comlrl | 2 | 0.0003 | 2 | +50.0 [")
     assert line.endswith("| +0.0 [+0.0, +0.0] |")
-    assert percent(runs_of(rows, "ours_2"), "sampled").endswith("]: 25.0, 0.0")
-    assert percent(runs_of(rows, "ours_2")[:1], "sampled") == "25.0"
+    assert percent(runs_of(rows, "ours_2", 3e-4), "sampled").endswith("]: 25.0, 0.0")
+    assert percent(runs_of(rows, "ours_2", 3e-4)[:1], "sampled") == "25.0"
 
 
 def test_curves_are_over_all_tokens_so_far():
@@ -169,7 +154,7 @@ def test_curves_are_over_all_tokens_so_far():
 
 
 def test_the_log_holds_every_run_once_with_its_budget():
-    from anchors import ARMS, LOG, TEST_TASKS, best_rate, read_rows, run_names
+    from anchors import ARMS, LOG, TEST_TASKS, read_rows, run_names
 
     rows = read_rows(LOG)
     names = [row["name"] for row in rows]
@@ -177,10 +162,12 @@ def test_the_log_holds_every_run_once_with_its_budget():
     for row in rows:
         if row["kind"] == "run":
             task = row["task"]
-            assert task["rate"] == best_rate(rows, row["arm"]), row["name"]
+            assert row["name"] == f"{row['arm']}-{task['rate']:g}-{row['seed']}"
             assert len(row["curve"]) == task["steps"]
             assert row["tokens"] == sum(point["tokens"] for point in row["curve"])
             assert len(row["sampled"]["solved"]) == len(row["greedy"]["solved"]) == TEST_TASKS
             assert task["agents"] == ARMS[row["arm"]].agents
-    budgets = {json.dumps({**r["task"], "rate": 0, "seed": 0, "agents": 0}) for r in rows if "task" in r}
+    budgets = {
+        json.dumps({**r["task"], "rate": 0, "seed": 0, "agents": 0}) for r in rows if "task" in r
+    }
     assert len(budgets) == 1  # equal steps, prompts, completions and limits

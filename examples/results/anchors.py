@@ -146,8 +146,9 @@ def train(arm: str, task: Any, weights: Path | None) -> dict[str, Any]:
 
 def evaluate_weights(task: Any, weights: Path | None) -> dict[str, Any]:
     """Success on held-out tasks, sampled and greedy, of saved weights; None: of the initial model."""
-    import llmzoo
     from anchor_trainers import ENV
+
+    import llmzoo
     from llmzoo.policies import load
     from llmzoo.policies.settings import Sampling
 

@@ -40,7 +40,7 @@ UNLIMITED = 1e9  # a gradient norm
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """A trainer with its changes. ``rates``: the learning rates of its runs."""
+    """A trainer with its changes. ``rates``: the learning rates of its runs, of which ``HIGH`` has one."""
 
     trainer: str  # ours, comlrl, trl
     agents: int
@@ -52,13 +52,13 @@ class Arm:
 AS_COMLRL = {"normalize": True, "max_grad_norm": UNLIMITED, "weight_decay": 0.01}
 AS_TRL = {"reduction": "token_mean", "schedule": "linear"}
 ARMS = {
-    "ours_2": Arm(trainer="ours", agents=2, rates=(RATE, HIGH)),
+    "ours_2": Arm(trainer="ours", agents=2),
     "comlrl": Arm(trainer="comlrl", agents=2, rates=(RATE, HIGH)),
-    "comlrl_mask": Arm(trainer="comlrl", agents=2, switches=("mask",)),
     "ours_as_comlrl": Arm(trainer="ours", agents=2, learner_args=AS_COMLRL),
-    "ours_1": Arm(trainer="ours", agents=1, rates=(RATE, HIGH)),
+    "ours_1": Arm(trainer="ours", agents=1),
     "trl": Arm(trainer="trl", agents=1, rates=(RATE, HIGH)),
     "ours_as_trl": Arm(trainer="ours", agents=1, learner_args=AS_TRL),
+    "comlrl_mask": Arm(trainer="comlrl", agents=2, switches=("mask",)),
 }
 ALL_OF_COMLRL = ("mask", "std", "clip", "adam")
 ALL_OF_TRL = ("loss", "std", "schedule", "adam")
@@ -92,9 +92,10 @@ def run_names() -> Iterator[str]:
     yield from (f"update-{number}" for number in range(len(UPDATES)))
     yield from (f"rate-{arm}-{rate:g}" for arm in plain_arms() for rate in RATES)
     yield from ("start_2", "start_1")
+    yield from (f"{arm}-{RATE:g}-{seed}" for seed in SEEDS for arm in plain_arms())
+    yield from (f"{arm}-{HIGH:g}-{SEEDS[0]}" for arm, one in ARMS.items() if HIGH in one.rates)
     changed = [arm for arm in ARMS if arm not in plain_arms()]
-    for arms, rate in ((plain_arms(), RATE), (changed, RATE), (plain_arms(), HIGH)):
-        yield from (f"{arm}-{rate:g}-{seed}" for seed in SEEDS for arm in arms)
+    yield from (f"{arm}-{RATE:g}-{seed}" for arm in changed for seed in SEEDS)
 
 
 def compute(name: str, model: str, steps: int | None, weights: Path) -> Row:

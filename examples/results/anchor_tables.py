@@ -18,11 +18,14 @@ from llmzoo.evaluation.run_statistics import crossed_bootstrap_interval
 NAMES = {
     "ours_2": "llmzoo, MAGRPO",
     "comlrl": "comlrl",
-    "comlrl_mask": "comlrl, only sampled tokens in the loss",
+    "comlrl_mask": "comlrl, without padding in the loss",
     "ours_as_comlrl": "llmzoo, with comlrl's settings",
+    "ours_std": "llmzoo, with comlrl's advantage",
     "ours_1": "llmzoo, GRPO",
     "trl": "TRL",
     "ours_as_trl": "llmzoo, with TRL's settings",
+    "ours_token_mean": "llmzoo, with TRL's weight of a completion",
+    "ours_linear": "llmzoo, with TRL's falling learning rate",
 }
 SWITCHES = {
     "mask": "tokens in the loss",

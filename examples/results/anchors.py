@@ -58,6 +58,9 @@ ARMS = {
     "ours_1": Arm(trainer="ours", agents=1),
     "trl": Arm(trainer="trl", agents=1, rates=(RATE, HIGH)),
     "ours_as_trl": Arm(trainer="ours", agents=1, learner_args=AS_TRL),
+    "ours_std": Arm(trainer="ours", agents=2, learner_args={"normalize": True}),
+    "ours_token_mean": Arm(trainer="ours", agents=1, learner_args={"reduction": "token_mean"}),
+    "ours_linear": Arm(trainer="ours", agents=1, learner_args={"schedule": "linear"}),
     "comlrl_mask": Arm(trainer="comlrl", agents=2, switches=("mask",)),
 }
 ALL_OF_COMLRL = ("mask", "std", "clip", "adam")

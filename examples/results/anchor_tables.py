@@ -20,7 +20,6 @@ NAMES = {
     "comlrl": "comlrl",
     "comlrl_mask": "comlrl, without padding in the loss",
     "ours_as_comlrl": "llmzoo, with comlrl's settings",
-    "ours_std": "llmzoo, with comlrl's advantage",
     "ours_1": "llmzoo, GRPO",
     "trl": "TRL",
     "ours_as_trl": "llmzoo, with TRL's settings",

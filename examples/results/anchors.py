@@ -33,6 +33,7 @@ RATES = (1e-4, 3e-4, 1e-3)  # of the short runs
 RATE_SEED, RATE_STEPS, LAST_STEPS = 100, 10, 4
 RATE, HIGH = 3e-4, 1e-3  # of the runs
 SEEDS = (0, 1, 2)
+MORE_SEEDS = (0, 1, 2, 3)
 TEST_TASKS = 200
 PACKAGES = ("llmzoo-marl", "comlrl", "trl", "torch", "transformers")
 UNLIMITED = 1e9  # a gradient norm
@@ -40,28 +41,28 @@ UNLIMITED = 1e9  # a gradient norm
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """A trainer with its changes. ``rates``: the learning rates of its runs, of which ``HIGH`` has one."""
+    """A trainer with its changes. ``rates``: ``HIGH`` has one run only."""
 
     trainer: str  # ours, comlrl, trl
     agents: int
     switches: tuple[str, ...] = ()  # of a peer, see anchor_trainers
     learner_args: Mapping[str, Any] = field(default_factory=dict)  # of ours
     rates: tuple[float, ...] = (RATE,)
+    seeds: tuple[int, ...] = SEEDS
 
 
 AS_COMLRL = {"normalize": True, "max_grad_norm": UNLIMITED, "weight_decay": 0.01}
 AS_TRL = {"reduction": "token_mean", "schedule": "linear"}
 ARMS = {
-    "ours_2": Arm(trainer="ours", agents=2),
-    "comlrl": Arm(trainer="comlrl", agents=2, rates=(RATE, HIGH)),
-    "ours_as_comlrl": Arm(trainer="ours", agents=2, learner_args=AS_COMLRL),
+    "ours_2": Arm(trainer="ours", agents=2, seeds=MORE_SEEDS),
+    "comlrl": Arm(trainer="comlrl", agents=2, rates=(RATE, HIGH), seeds=MORE_SEEDS),
+    "comlrl_mask": Arm(trainer="comlrl", agents=2, switches=("mask",), seeds=MORE_SEEDS),
+    "ours_as_comlrl": Arm(trainer="ours", agents=2, learner_args=AS_COMLRL, seeds=MORE_SEEDS),
     "ours_1": Arm(trainer="ours", agents=1),
     "trl": Arm(trainer="trl", agents=1, rates=(RATE, HIGH)),
     "ours_as_trl": Arm(trainer="ours", agents=1, learner_args=AS_TRL),
-    "ours_std": Arm(trainer="ours", agents=2, learner_args={"normalize": True}),
     "ours_token_mean": Arm(trainer="ours", agents=1, learner_args={"reduction": "token_mean"}),
     "ours_linear": Arm(trainer="ours", agents=1, learner_args={"schedule": "linear"}),
-    "comlrl_mask": Arm(trainer="comlrl", agents=2, switches=("mask",)),
 }
 ALL_OF_COMLRL = ("mask", "std", "clip", "adam")
 ALL_OF_TRL = ("loss", "std", "schedule", "adam")
@@ -95,10 +96,9 @@ def run_names() -> Iterator[str]:
     yield from (f"update-{number}" for number in range(len(UPDATES)))
     yield from (f"rate-{arm}-{rate:g}" for arm in plain_arms() for rate in RATES)
     yield from ("start_2", "start_1")
-    yield from (f"{arm}-{RATE:g}-{seed}" for seed in SEEDS for arm in plain_arms())
-    yield from (f"{arm}-{HIGH:g}-{SEEDS[0]}" for arm, one in ARMS.items() if HIGH in one.rates)
-    changed = [arm for arm in ARMS if arm not in plain_arms()]
-    yield from (f"{arm}-{RATE:g}-{seed}" for arm in changed for seed in SEEDS)
+    for arm, one in ARMS.items():
+        yield from (f"{arm}-{RATE:g}-{seed}" for seed in one.seeds)
+        yield from (f"{arm}-{rate:g}-{SEEDS[0]}" for rate in one.rates if rate != RATE)
 
 
 def compute(name: str, model: str, steps: int | None, weights: Path) -> Row:

@@ -22,6 +22,7 @@ NAMES = {
     "ours_as_comlrl": "llmzoo, with comlrl's settings",
     "ours_1": "llmzoo, GRPO",
     "trl": "TRL",
+    "trl_schedule": "TRL, with a constant learning rate",
     "ours_as_trl": "llmzoo, with TRL's settings",
     "ours_token_mean": "llmzoo, with TRL's weight of a completion",
     "ours_linear": "llmzoo, with TRL's falling learning rate",
@@ -35,13 +36,14 @@ SWITCHES = {
     "schedule": "learning rate",
 }
 OPTIONS = {"max_grad_norm": "no clipping"}  # where the value says less
-# of lines in the figure: llmzoo, the peer, the peer without padding, llmzoo with the peer's settings
+# of lines in the figure: llmzoo, the peer, the peer without padding or with a constant rate, llmzoo with the peer's settings
 COLOURS = {
     "ours_2": "#d9730d",
     "ours_1": "#d9730d",
     "comlrl": "#4285c8",
     "trl": "#4285c8",
     "comlrl_mask": "#3c9d5b",
+    "trl_schedule": "#3c9d5b",
     "ours_as_comlrl": "#9aa0a6",
     "ours_as_trl": "#9aa0a6",
 }

@@ -60,6 +60,7 @@ ARMS = {
     "ours_as_comlrl": Arm(trainer="ours", agents=2, learner_args=AS_COMLRL, seeds=MORE_SEEDS),
     "ours_1": Arm(trainer="ours", agents=1),
     "trl": Arm(trainer="trl", agents=1, rates=(RATE, HIGH)),
+    "trl_schedule": Arm(trainer="trl", agents=1, switches=("schedule",)),
     "ours_as_trl": Arm(trainer="ours", agents=1, learner_args=AS_TRL),
     "ours_token_mean": Arm(trainer="ours", agents=1, learner_args={"reduction": "token_mean"}),
     "ours_linear": Arm(trainer="ours", agents=1, learner_args={"schedule": "linear"}),

@@ -1,7 +1,7 @@
 """Runs the comparison with comlrl's MAGRPO trainer and TRL's GRPO trainer: docs/results/anchors.md.
 
     pip install comlrl==1.4.3 trl==1.16.0 torch==2.13.0 transformers -c constraints.txt
-    python examples/results/anchors.py                    # updates, learning rates, runs: 40 CPU minutes
+    python examples/results/anchors.py             # updates, learning rates, runs: half an hour of a core
     python examples/results/anchors.py --list
     python examples/results/anchors.py --model smollm2 --steps 2 --only trl-0.0003-0 --log FILE
 

@@ -170,7 +170,8 @@ for each. None of them trains a critic.
   (`zero_variance_groups`), division by the group's standard deviation (`normalize=True`), or by that of each
   reward component (`"components"`), whitening over the batch (`whiten`), excluding truncated completions from
   the loss (`mask_truncated`), transformed returns (`rewards`), a running mean per role as the baseline
-  (`role_baseline`, for self-play), and a replay buffer (`replay`).
+  (`role_baseline`, for self-play; [`roles`](../training.md#agents-of-one-role) says which agents are of one role), and
+  a replay buffer (`replay`).
 - Each agent can have [its own learner](../training.md#a-learner-for-each-agent); all agents share one tree.
 
 ## Critics

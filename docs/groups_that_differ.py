@@ -54,7 +54,7 @@ def forms(id: str) -> dict[str, dict]:
         }
     if id in (*llmzoo.list_envs("games"), "bug_fix_v0", "contests_v0"):
         return {"": {}, "split view": {"view": "split"}, "one agent": {"num_agents": 1}}
-    if id in (*llmzoo.list_envs("duels"), "mafia_v0"):
+    if id in llmzoo.list_envs("duels"):
         return {"": {}}
     return {"": {}, "one agent": {"num_agents": 1}}
 

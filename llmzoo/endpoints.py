@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.errors import ConfigError, UnknownNameError, require_extra
 from llmzoo.files import user_cache
 
 if TYPE_CHECKING:
@@ -162,10 +162,8 @@ def make_client(endpoint: Endpoint) -> OpenAI:
     It follows no redirects. A reply that is compressed or longer than ``MAX_REPLY_BYTES`` raises
     ``ValueError``. Warns if the key would be sent over a network unencrypted.
     """
-    try:
+    with require_extra("a model behind an endpoint", "openai"):
         from openai import DefaultHttpxClient, OpenAI
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("a model behind an endpoint", "openai", error.name) from error
     if endpoint.key_env and endpoint.base_url.startswith("http:") and not is_local(endpoint.host):
         warnings.warn(
             f"the key in {endpoint.key_env} goes to {endpoint.host} over plain http, where others "
@@ -190,10 +188,8 @@ def make_client(endpoint: Endpoint) -> OpenAI:
 
 def make_async_client(endpoint: Endpoint) -> AsyncOpenAI:
     """The same client for coroutines, without the warning."""
-    try:
+    with require_extra("a model behind an endpoint", "openai"):
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("a model behind an endpoint", "openai", error.name) from error
 
     class BoundedAsyncClient(DefaultAsyncHttpxClient):
         async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:

@@ -6,7 +6,8 @@ What a model writes never raises: it is scored, and named in ``infos[agent]["err
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 _MAX_NAME_LENGTH = 200  # characters of an unknown name; difflib is slow on long ones
 
@@ -48,6 +49,15 @@ class MissingExtraError(LlmzooError, ImportError):
         super().__init__(
             f"{what} needs the extra {extra!r}{detail}: pip install 'llmzoo-marl[{extra}]'"
         )
+
+
+@contextmanager
+def require_extra(what: str, extra: str) -> Iterator[None]:
+    """For imports: a package that is not installed raises :class:`MissingExtraError`."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(what, extra, error.name) from error
 
 
 class ConfigError(LlmzooError, ValueError):

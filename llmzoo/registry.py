@@ -26,7 +26,7 @@ import pettingzoo
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils.conversions import parallel_to_aec
 
-from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError, require_extra
 from llmzoo.parallel_forms import to_parallel
 
 _GROUP = "llmzoo.envs"
@@ -235,10 +235,8 @@ def _type_hint(annotation: Any) -> Any:
 
 
 def _remote_spec(address: str) -> EnvSpec:
-    try:
+    with require_extra(f"an environment at {address}", "serve"):
         spec_at: Callable[[str], EnvSpec] = load_object("llmzoo.serve.remote:spec")
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"an environment at {address}", "serve", error.name) from error
     return spec_at(address)
 
 

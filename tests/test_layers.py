@@ -32,7 +32,7 @@ LAYERS = (
     ("endpoints", "thoughts", "sandbox"),
     ("registry",),
     ("parallel_forms",),
-    ("spaces", "files", "names"),
+    ("spaces", "files", "names", "bounds", "fields"),
     ("errors", "version", "terminal_text"),
 )
 DEPTH = {part: depth for depth, row in enumerate(LAYERS) for part in row}

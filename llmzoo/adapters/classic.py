@@ -16,7 +16,7 @@ import pettingzoo
 from pettingzoo import AECEnv
 
 from llmzoo.adapters.discrete import discrete_to_text
-from llmzoo.errors import MissingExtraError
+from llmzoo.errors import require_extra
 
 _TIC_TAC_TOE = (
     "Two players set their marks in turn on a board of 3 x 3 squares. Three of your own in a row, "
@@ -111,8 +111,6 @@ def _free_squares(own: int, other: int) -> list[int]:
 def _classic(id: str) -> AECEnv:
     """An environment of PettingZoo, which imports pygame even if nothing is drawn."""
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # it prints a greeting
-    try:
+    with require_extra(f"PettingZoo's {id}", "classic"):
         importlib.import_module("pygame")
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"PettingZoo's {id}", "classic", error.name) from error
     return pettingzoo.make("aec", id)

@@ -9,7 +9,6 @@ import numpy as np
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv
 from llmzoo.envs.forking import fork
 from llmzoo.envs.moves import MoveNaming, UnreadableError, name_moves
@@ -93,7 +92,6 @@ class DiscreteText(TextEnv[None]):
             "team_components": [],
             "team_and_local": False,
         }
-        check_choice("prompt", prompt, ("full", "terse"))
         if tries < 1:
             raise ConfigError(f"tries is at least 1, got {tries}")
         if not (0 <= illegal_penalty < np.inf and 0 <= forfeit_penalty < np.inf):

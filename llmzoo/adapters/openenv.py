@@ -23,19 +23,17 @@ from uuid import uuid4
 from llmzoo import registry
 from llmzoo.adapters.others import Others, fill_other_agents, with_shared_lock
 from llmzoo.adapters.single_agent import ControlledAgent, SingleAgentEnv
-from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.errors import ConfigError, UnknownNameError, require_extra
 from llmzoo.evaluation.collect import refuse_fallback
 from llmzoo.policies.base import Policy
 
-try:
+with require_extra("the adapter for OpenEnv", "openenv"):
     from openenv.core import EnvClient
     from openenv.core.client_types import StepResult
     from openenv.core.env_server import create_app as openenv_app
     from openenv.core.env_server.interfaces import Environment
     from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation, State
     from pydantic import Field, field_validator
-except ModuleNotFoundError as missing:
-    raise MissingExtraError("the adapter for OpenEnv", "openenv", missing.name) from missing
 
 SPLITS = ("train", "test")
 MAX_INDEX = 100_000  # task i is generated after all tasks before it; seeds have no such cost

@@ -29,18 +29,16 @@ from pettingzoo import AECEnv
 from llmzoo import registry
 from llmzoo.adapters.answered_episode import AnsweredEpisode
 from llmzoo.adapters.others import fill_other_agents, with_shared_lock
-from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.errors import ConfigError, UnknownNameError, require_extra
 from llmzoo.evaluation.collect import refuse_fallback
 from llmzoo.records import Completion
 from llmzoo.rollout.scheduler import SampleRequest
 from llmzoo.thoughts import strip_thoughts
 
-try:
+with require_extra("the adapter for verifiers", "verifiers"):
     import httpx
     import verifiers.v1 as vf
     from verifiers.v1.dialects.chat import message_to_wire
-except ModuleNotFoundError as missing:
-    raise MissingExtraError("the adapter for verifiers", "verifiers", missing.name) from missing
 
 TASKSET = "llmzoo-verifiers"
 AGENTS = ("first", "second", "third", "fourth")  # of verifiers, by the order of ``agents``

@@ -12,19 +12,15 @@ from typing import Any
 
 from llmzoo import files
 from llmzoo.cli.arguments import make_run_name
-from llmzoo.cli.options import CommandOptions, field_names, parse_names, parse_options, parse_seeds
+from llmzoo.cli.options import CommandOptions, parse_names, parse_options, parse_seeds
 from llmzoo.cli.output import print_json, redirect_stdout_to_stderr
 from llmzoo.cli.run_checks import check_run
 from llmzoo.distributed import ranks
-from llmzoo.errors import (
-    ConfigError,
-    DivergedError,
-    MissingExtraError,
-    PromptsTooLongError,
-)
+from llmzoo.errors import ConfigError, DivergedError, PromptsTooLongError, require_extra
 from llmzoo.evaluation.bundles.write import write_bundle
 from llmzoo.evaluation.collect import make_env
 from llmzoo.evaluation.evaluate import evaluate
+from llmzoo.fields import field_names, field_values
 from llmzoo.learners import LEARNERS
 from llmzoo.policies.settings import LoadSettings
 from llmzoo.runs import run_folder
@@ -110,12 +106,10 @@ def run(argv: Sequence[str]) -> None:
         check_run(config)
     first = runs[0][-1]
     check_model(first.model, trust_remote_code=first.trust_remote_code)
-    try:
+    with require_extra("llmzoo bench", "train"):
         from llmzoo.report.bench import below_budget_notes, markdown_table, save_heatmap
         from llmzoo.report.bench_tests import markdown_section, run_paired_tests
         from llmzoo.report.token_curves import save_curves
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("llmzoo bench", "train", error.name) from error
     out = Path(options.out)
     (out / "runs").mkdir(parents=True, exist_ok=True)
     rows, folders = [], []
@@ -181,7 +175,7 @@ def _train_row(config: Any, run: Path) -> dict[str, Any]:
     row = {"seed": config.seed, "token_budget": config.token_budget}
     try:
         if not _is_finished(config, run):
-            settings = {name: getattr(config, name) for name in field_names(type(config))}
+            settings = field_values(config)
             fit(**settings, out=run, resume=(run / "config.json").exists())
     except (DivergedError, PromptsTooLongError) as error:
         return {**row, "steps": config.steps, "error": str(error)}

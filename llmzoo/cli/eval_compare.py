@@ -8,7 +8,7 @@ from pathlib import Path
 
 from llmzoo.cli.options import CommandOptions, parse_options
 from llmzoo.cli.output import format_by_agent, format_rate, print_json, print_table
-from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.errors import ConfigError, require_extra
 from llmzoo.report import compare
 
 
@@ -44,10 +44,8 @@ def run(argv: Sequence[str]) -> None:
         raise ConfigError(f"{repeated[0]} is given twice")
     result = compare.compare({name: compare.load_evaluation(name) for name in options.evaluations})
     if options.plot is not None:
-        try:
+        with require_extra("llmzoo eval compare --plot", "train"):
             compare.plot_rates(result, Path(options.plot))
-        except ModuleNotFoundError as error:
-            raise MissingExtraError("llmzoo eval compare --plot", "train", error.name) from error
     if options.json:
         print_json(result.to_dict())
         return

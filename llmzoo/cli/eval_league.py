@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from llmzoo.cli.options import parse_options
 from llmzoo.cli.output import print_json, print_table, redirect_stdout_to_stderr, show_progress
 from llmzoo.errors import ConfigError, MissingExtraError
 from llmzoo.evaluation.entrants import MAX_SNAPSHOTS, expand_names, make_entrants
-from llmzoo.evaluation.league import league, require_two_agents
+from llmzoo.evaluation.league import find_two_sides, league
 from llmzoo.evaluation.standings import table_rows, to_markdown
 from llmzoo.policies import run_models
 from llmzoo.runs import run_folder
@@ -23,7 +24,7 @@ from llmzoo.runs.trust import check_environment
 
 @dataclass(frozen=True, kw_only=True)
 class EvalLeagueOptions(ModelOptions):
-    """Let players meet in all pairs, in both positions and on the same deals; rate them by openskill.
+    """Let players meet in all pairs, on both sides and on the same deals; rate them by openskill.
 
     The same command resumes a league that was interrupted. At most two models are in memory.
 
@@ -32,7 +33,8 @@ class EvalLeagueOptions(ModelOptions):
             checkpoint plays, one of its checkpoints (RUN/checkpoints/step_000120) or copies
             (RUN/opponents/000120), or all of them (RUN/checkpoints, RUN/opponents). A run folder
             alone is all its checkpoints and copies. Given first, without --players.
-        env: id of the environment, which has two agents; that of the run folders, where there are some.
+        env: id of the environment, which has two agents or two sides, such as mafia_v0; that of the run
+            folders, where there are some. A player plays all agents of a side.
         env_args: arguments of the environment; --env.NAME VALUE sets one. A run folder's own are the
             defaults in its own environment.
         deals: deals that each pair plays twice, with sides exchanged.
@@ -75,7 +77,7 @@ def run(argv: Sequence[str]) -> None:
     env, env_args = _resolve_env(options, names)
     out = _output_folder(options, names)
     settings = options.load_settings()
-    agents = require_two_agents(env, {**env_args, "split": options.split})
+    agents = [*chain(*find_two_sides(env, {**env_args, "split": options.split}))]
     with redirect_stdout_to_stderr():
         # raises for players that cannot be loaded, before anything is played
         make_entrants(names, agents, settings)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from llmzoo.cli.options import CommandOptions, parse_options
 from llmzoo.cli.output import print_json, redirect_stdout_to_stderr
-from llmzoo.errors import MissingExtraError
+from llmzoo.errors import require_extra
 from llmzoo.export.inspect_log import export_evaluation, is_evaluation
 
 
@@ -54,10 +54,8 @@ def run(argv: Sequence[str]) -> None:
         out = export_evaluation(options.run, options.out)
         print_json({"log": str(out)}) if options.json else print(f"log of Inspect: {out}")
         return
-    try:
+    with require_extra("the export of a run", "train"):
         from llmzoo.export import export_run, push_to_hub
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("the export of a run", "train", error.name) from error
     with redirect_stdout_to_stderr():
         done = export_run(options.run, options.out, step=options.step, base=options.base)
         address = None

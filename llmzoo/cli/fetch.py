@@ -19,7 +19,7 @@ from pathlib import Path
 from llmzoo import files
 from llmzoo.cli.options import CommandOptions, parse_options
 from llmzoo.cli.output import print_json, redirect_stdout_to_stderr
-from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.errors import ConfigError, UnknownNameError, require_extra
 from llmzoo.models.model_catalog import HOME_ENV, MODEL_CATALOG, CatalogModel, catalog_folder
 
 
@@ -72,10 +72,8 @@ def fetch(model: CatalogModel, *, force: bool = False) -> bool:
     folder = catalog_folder(model.name)
     if folder.is_dir() and not force:
         return False
-    try:
+    with require_extra(f"llmzoo fetch {model.name}", "fetch"):
         from llmzoo.models.gguf import convert_gguf
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"llmzoo fetch {model.name}", "fetch", error.name) from error
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _exclusive_lock(model.name, folder.parent):

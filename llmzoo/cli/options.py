@@ -14,7 +14,6 @@ import re
 from argparse import ArgumentError, RawDescriptionHelpFormatter
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import fields
 from itertools import pairwise, takewhile
 from pathlib import Path
 from types import NoneType
@@ -27,6 +26,7 @@ from llmzoo.cli import COMMANDS
 from llmzoo.cli.installed_configs import resolve_config_paths
 from llmzoo.cli.yaml_bounds import MAX_BYTES, BoundsError, check_bounds
 from llmzoo.errors import ConfigError, LlmzooError, UnknownNameError
+from llmzoo.fields import field_names
 from llmzoo.names import check_names
 
 _MAPPING_FAMILIES = {
@@ -196,10 +196,6 @@ def _is_text_list(hint: Any) -> bool:
     """Whether a type is a list of texts, and nothing else."""
     kind = get_origin(hint)
     return isinstance(kind, type) and issubclass(kind, Sequence) and get_args(hint)[0] is str
-
-
-def field_names(cls: Any) -> set[str]:
-    return {field.name for field in fields(cls)}
 
 
 def option_hints(cls: type) -> dict[str, Any]:

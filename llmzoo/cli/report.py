@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from llmzoo.cli.options import CommandOptions, parse_options
 from llmzoo.cli.output import print_json
-from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.errors import ConfigError, require_extra
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +55,9 @@ class ReportOptions(CommandOptions):
 
 def run(argv: Sequence[str]) -> None:
     options = ReportOptions(**_parse_report_options(argv))
-    try:
+    with require_extra("llmzoo report", "train"):
         from llmzoo.report.figures import save_plots
         from llmzoo.report.page import RunReport, watch_runs, write_page
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("llmzoo report", "train", error.name) from error
 
     report = RunReport(options.runs)
     report.read()

@@ -10,7 +10,8 @@ from llmzoo.cli.arguments import PromptOptions
 from llmzoo.cli.options import parse_options
 from llmzoo.cli.output import redirect_stdout_to_stderr
 from llmzoo.cli.server_lifecycle import ListenOptions, listen_with_token, run_until_shutdown
-from llmzoo.errors import MissingExtraError
+from llmzoo.errors import require_extra
+from llmzoo.fields import shared_fields
 
 _GRACE_S = 5  # seconds that running requests have to end
 
@@ -47,17 +48,10 @@ def run(argv: Sequence[str]) -> None:
     options = ServeOptions(**parse_options("serve", argv, ServeOptions))
     from llmzoo.envs.programs.http_server import HttpServer
 
-    try:
+    with require_extra("llmzoo serve", "train"):
         from llmzoo.serve.completions import CompletionService, EndpointLimits
         from llmzoo.serve.served_models import load_models
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("llmzoo serve", "train", error.name) from error
-    limits = EndpointLimits(
-        max_requests=options.max_requests,
-        max_choices=options.max_choices,
-        max_body_bytes=options.max_body_bytes,
-        timeout_s=options.timeout_s,
-    )
+    limits = EndpointLimits(**shared_fields(options, EndpointLimits))
     with listen_with_token(options) as (listening, port, token):
         with redirect_stdout_to_stderr():
             models = load_models(options.policy, options.load_settings())

@@ -17,7 +17,8 @@ from llmzoo.cli.server_lifecycle import (
     port_and_token,
     wait_for_shutdown,
 )
-from llmzoo.errors import MissingExtraError
+from llmzoo.errors import require_extra
+from llmzoo.fields import shared_fields
 
 if TYPE_CHECKING:
     from llmzoo.serve.environments import EnvironmentsService
@@ -72,23 +73,14 @@ class ServeEnvsOptions(ListenOptions):
 def run(argv: Sequence[str]) -> None:
     options = ServeEnvsOptions(**parse_options("serve envs", argv, ServeEnvsOptions))
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # the error for a taken port is our own
-    try:
+    with require_extra("llmzoo serve envs", "serve"):
         from llmzoo.serve.hosting import ServeConfig, start_server
         from llmzoo.serve.tokens import is_loopback
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("llmzoo serve envs", "serve", error.name) from error
     with redirect_stdout_to_stderr():
         service = build_service(options)
     with port_and_token(options) as (port, token):
-        config = ServeConfig(
-            host=options.host,
-            port=port,
-            token=token,
-            tls_cert=options.tls_cert,
-            tls_key=options.tls_key,
-            tls_client_ca=options.tls_client_ca,
-            max_message_bytes=options.max_message_bytes,
-        )
+        settings = shared_fields(options, ServeConfig) | {"port": port, "token": token}
+        config = ServeConfig(**settings)
         # sessions are many small objects that live long: with Python's default thresholds the garbage
         # collector scans them so often that it takes a twentieth of the time of quick steps
         gc.freeze()
@@ -114,15 +106,9 @@ def build_service(options: ServeEnvsOptions) -> EnvironmentsService:
     """The service of the environments."""
     from llmzoo.serve.environments import EnvironmentsConfig, EnvironmentsService
 
-    config = EnvironmentsConfig(
-        envs=None if options.envs == "all" else parse_names(options.envs),
-        env_args=options.env_args,
-        allow=[] if options.allow is None else parse_names(options.allow),
-        players=options.players,
-        max_sessions=options.max_sessions,
-        idle_s=options.idle_s,
-        step_s=options.step_s,
-        workers=options.workers,
-        message_bytes=options.max_message_bytes,
-    )
-    return EnvironmentsService(config)
+    settings = shared_fields(options, EnvironmentsConfig) | {
+        "envs": None if options.envs == "all" else parse_names(options.envs),
+        "allow": [] if options.allow is None else parse_names(options.allow),
+        "message_bytes": options.max_message_bytes,
+    }
+    return EnvironmentsService(EnvironmentsConfig(**settings))

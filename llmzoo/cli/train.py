@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from llmzoo.cli.arguments import check_agent_args, make_run_name
-from llmzoo.cli.options import CommandOptions, field_names, parse_options, parse_seeds
+from llmzoo.cli.options import CommandOptions, parse_options, parse_seeds
 from llmzoo.cli.output import (
     EVALUATION_COLUMNS,
     evaluation_row,
@@ -23,7 +23,8 @@ from llmzoo.cli.resuming import code_options, load_saved_settings
 from llmzoo.cli.run_checks import check_run, check_stage_types, check_stages
 from llmzoo.cli.train_seeds import train_seeds
 from llmzoo.distributed import ranks
-from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError
+from llmzoo.errors import CheckpointError, ConfigError, require_extra
+from llmzoo.fields import field_names, field_values
 from llmzoo.runs import run_folder
 from llmzoo.runs.named_policies import check_model
 from llmzoo.runs.trust import check_trusted
@@ -106,12 +107,10 @@ def _dry_run(options: TrainOptions, given: Mapping[str, Any]) -> None:
     config = FitConfig(**given)
     check_run(config)
     check_model(config.model, trust_remote_code=config.trust_remote_code)
-    try:
+    with require_extra("llmzoo train", "train"):
         from llmzoo.training.estimate import estimate
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("llmzoo train", "train", error.name) from error
     with redirect_stdout_to_stderr():
-        result = estimate(**{name: getattr(config, name) for name in field_names(FitConfig)})
+        result = estimate(**field_values(config))
     if options.json:
         print_json(result.to_dict())
         return
@@ -143,13 +142,11 @@ def _run_one(options: TrainOptions, given: Mapping[str, Any]) -> None:
             run_folder.check_new_folder(out)
         check_run(config, saved=resume)
         check_model(config.model, trust_remote_code=config.trust_remote_code)
-    try:
+    with require_extra("llmzoo train", "train"):
         from llmzoo.report.curves import plot_run
         from llmzoo.training import fit
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("llmzoo train", "train", error.name) from error
     with redirect_stdout_to_stderr():
-        settings = {name: getattr(config, name) for name in field_names(FitConfig)}
+        settings = field_values(config)
         try:
             result = fit(**settings, out=out, resume=resume, quiet=options.quiet)
         except KeyboardInterrupt:

@@ -7,11 +7,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from llmzoo.cli.options import field_names
 from llmzoo.cli.output import format_rate, print_json, print_table, redirect_stdout_to_stderr
 from llmzoo.cli.run_checks import check_run
 from llmzoo.distributed import ranks
-from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.errors import ConfigError, require_extra
+from llmzoo.fields import field_values
 from llmzoo.runs.named_policies import check_model
 from llmzoo.training import FitConfig
 
@@ -33,16 +33,14 @@ def train_seeds(
     check_run(configs[0])
     check_model(configs[0].model, trust_remote_code=configs[0].trust_remote_code)
 
-    try:
+    with require_extra("llmzoo train", "train"):
         from llmzoo.report.curves import plot_run
         from llmzoo.training import fit
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("llmzoo train", "train", error.name) from error
 
     results = []
     for config in configs:
         run = out / f"seed_{config.seed}"
-        settings = {name: getattr(config, name) for name in field_names(FitConfig)}
+        settings = field_values(config)
         with redirect_stdout_to_stderr():
             resume = (run / "config.json").exists()
             results.append(fit(**settings, out=run, resume=resume, quiet=quiet))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from llmzoo.errors import ConfigError
+from llmzoo.fields import field_names
 from llmzoo.names import check_names
 
 CurriculumKind = Literal["none", "uniform", "learnability", "threshold"]
@@ -50,7 +51,7 @@ class CurriculumArgs:
 _OPTIONS_BY_KIND: dict[str, set[str]] = {
     "uniform": {"tasks", "window", "first"},
     "learnability": {"tasks", "window", "first", "share"},
-    "threshold": {f.name for f in fields(CurriculumArgs)},
+    "threshold": field_names(CurriculumArgs),
 }
 
 
@@ -64,7 +65,7 @@ def curriculum_args(kind: str, args: Mapping[str, Any]) -> CurriculumArgs | None
         if args:
             raise ConfigError("curriculum_args have no effect with curriculum='none'")
         return None
-    check_names("option of the curriculum", args, [f.name for f in fields(CurriculumArgs)])
+    check_names("option of the curriculum", args, field_names(CurriculumArgs))
     for name in args:
         if name not in _OPTIONS_BY_KIND[kind]:
             raise ConfigError(f"{name} has no effect with curriculum={kind!r}: leave it out")

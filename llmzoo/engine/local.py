@@ -235,7 +235,7 @@ def play_rollouts(
 
     ``keys``: the keys of these seeds among those that :func:`llmzoo.rollout.scheduler.rollout_keys` gives for
     the whole batch. So a part of a batch is played exactly as within the whole batch. ``trained_agents``: the
-    agents that learn. With ``opponents``, only one of them learns in an episode that has an opponent.
+    agents that learn. With ``opponents``, only those of one side learn in an episode that has an opponent.
     ``curriculum`` samples the tasks. The other arguments: see :func:`llmzoo.rollout.scheduler.run_rollouts`.
     """
     envs = [env_fn() for _ in seeds]

@@ -4,8 +4,8 @@ In self-play one set of weights plays every agent, so each update changes the op
 cycle or collapse. A pool of frozen opponents makes training more stable (Lanctot et al., 2017,
 arXiv 1711.00832; Vinyals et al., 2019; Heinrich et al., 2015, fictitious self-play).
 
-In an episode against an opponent, one agent learns, which the episode's seed selects, and the opponent plays
-the others. Its completions are recorded without tokens, like those of scripted policies, so no learner trains
+In an episode against an opponent, the agents of one side learn, which the episode's seed selects, and the opponent
+plays all others. Its completions are recorded without tokens, like those of scripted policies, so no learner trains
 on them.
 """
 
@@ -19,6 +19,7 @@ from pathlib import Path
 from llmzoo import files
 from llmzoo.distributed import ranks
 from llmzoo.engine.opponents_config import OpponentArgs, OpponentSampling
+from llmzoo.envs.sides import Side, score_side
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.policies import load
 from llmzoo.policies.base import Policy, PolicyRequest, RoutedPolicy
@@ -45,6 +46,7 @@ class MatchRecord:
 class Opponents:
     """The pool of a run: its members, the results against each, and the matchup of each episode.
 
+    ``sides``: the agents of each side (:func:`llmzoo.envs.sides.list_sides`); at least two need agents that learn.
     ``folder``: contains a folder for each copy, named after its iteration, with a model folder for each
     policy. A checkpoint contains the names of the members and the results against them.
     """
@@ -55,15 +57,19 @@ class Opponents:
         args: OpponentArgs,
         policies: Mapping[str, TransformersPolicy],
         agent_policies: Mapping[str, Policy],
+        sides: Sequence[Side],
         folder: Path,
     ):
         by_policy = {id(policy): name for name, policy in policies.items()}
         self.sampling, self.args, self.folder = sampling, args, folder
         self.policies = dict(policies)
         self.names = {a: by_policy[id(p)] for a, p in agent_policies.items() if id(p) in by_policy}
-        if len(self.names) < 2:
+        learning = (tuple(agent for agent in side if agent in self.names) for side in sides)
+        self.sides = [side for side in learning if side]  # those of their agents that learn
+        if len(self.sides) < 2:
             raise ConfigError(
-                f"opponents={sampling!r} needs two agents that learn: policies='shared', 'separate' or 'lora'"
+                f"opponents={sampling!r} needs agents that learn on two sides, got {self.sides}: set "
+                "policies='shared', 'separate' or 'lora'"
             )
         self.records: dict[str, MatchRecord] = {name: MatchRecord() for name in args.scripted}
         self._scripted: dict[str, Policy] = {name: load(name) for name in args.scripted}
@@ -95,17 +101,17 @@ class Opponents:
             [n for n in dict.fromkeys(self._sampled_members) if n not in self._scripted]
         )
 
-    def matchup(self, seed: int) -> tuple[str, str] | None:
-        """The learning agent and the opponent in the episode with this seed; None for self-play."""
+    def matchup(self, seed: int) -> tuple[Side, str] | None:
+        """The learning side and the opponent in the episode with this seed; None for self-play."""
         rng = random.Random(f"{self._rng_prefix}/{seed}")
         if rng.random() >= self.args.share:
             return None
-        return rng.choice(list(self.names)), rng.choice(self._sampled_members)
+        return rng.choice(self.sides), rng.choice(self._sampled_members)
 
     def trained_agents(self, seed: int, agents: Collection[str]) -> Collection[str]:
         """Those of ``agents`` that learn in the episode with this seed."""
         matchup = self.matchup(seed)
-        return agents if matchup is None else [matchup[0]]
+        return agents if matchup is None else matchup[0]
 
     def with_opponents(self, rollout_policies: Mapping[str, Policy]) -> dict[str, Policy]:
         """The policies of all agents, with the opponent's policy in the episodes that have one."""
@@ -131,10 +137,8 @@ class Opponents:
             matchup = self.matchup(ending.seed)
             if matchup is None:
                 continue
-            agent, member = matchup
-            agent_return = ending.totals[agent]
-            others = [ending.totals[a] for a in self.names if a != agent]
-            score = 0.5 + 0.5 * ((agent_return > max(others)) - (agent_return < max(others)))
+            side, member = matchup
+            score = score_side(side, self.sides, ending.totals, ending.outcomes)
             self.records[member].games += 1
             self.records[member].won += score
             games, wins = games + 1, wins + score
@@ -215,7 +219,7 @@ class OpponentRouter(RoutedPolicy):
 
     def route(self, request: PolicyRequest) -> Policy:
         matchup = self.opponents.matchup(request.seed)
-        if matchup is None or matchup[0] == request.agent:
+        if matchup is None or request.agent in matchup[0]:
             return self.learner
         return self.opponents.member_policy(matchup[1], request.agent)
 

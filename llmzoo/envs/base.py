@@ -15,12 +15,13 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from numbers import Integral, Real
 from types import MappingProxyType, NoneType
-from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 import numpy as np
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.drawing import Board, terminal
 from llmzoo.errors import ConfigError, NoScriptedPolicyError, ServiceError, UnknownNameError
 from llmzoo.names import check_names
@@ -122,7 +123,27 @@ class TextEnv(AECEnv[str, str, str], Generic[State]):
         "attempts": {},
     }
     fallback: bool = False
+    __signature__: ClassVar[inspect.Signature]
     keeps_boards = True  # whether records of rollouts have pictures; set by who plays
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """``__init__(self, *, own, **options)`` passes ``options`` to the base: the signature of such a class has
+        the keyword arguments of its base too, but those without a default, which are for the class to give."""
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__signature__ = _full_signature(cls)
+
+    def __new__(cls, *_: Any, **arguments: Any) -> Any:
+        """Raise :class:`ConfigError` for a keyword argument that is none of the values in its hint ``Literal``."""
+        signatures = [vars(base).get("__signature__") for base in cls.__mro__]
+        for name, value in arguments.items():
+            hint = next(
+                (s.parameters[name].annotation for s in signatures if s and name in s.parameters),
+                Any,
+            )
+            if known := _literal_values(hint):
+                check_choice(name, value, known)
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -492,6 +513,33 @@ class FastOrderEnforcingWrapper(OrderEnforcingWrapper[str, str, str]):
         return str(self.env)
 
 
+def _full_signature(env: type[TextEnv]) -> inspect.Signature:
+    """The signature of a class, with what it passes to its base; see :meth:`TextEnv.__init_subclass__`."""
+    try:
+        own = inspect.signature(env.__init__, eval_str=True)
+    except NameError:  # a hint may name what is imported for type checking only
+        own = inspect.signature(env.__init__)
+    _, *parameters = own.parameters.values()
+    rest = own.parameters.get("options")
+    if rest and rest.kind is rest.VAR_KEYWORD:
+        parameters[-1:] = [
+            each
+            for each in inspect.signature(env.__mro__[1]).parameters.values()
+            if each.kind is each.KEYWORD_ONLY
+            and each.default is not each.empty
+            and each.name not in own.parameters
+        ]
+    return own.replace(parameters=parameters)
+
+
+def _literal_values(hint: Any) -> tuple[Any, ...]:
+    """The values of ``Literal[...]``, or of ``Literal[...] | None``; none for any other hint."""
+    if get_origin(hint) is Literal:
+        return get_args(hint)
+    first, *others = get_args(hint) or (None,)
+    return (None, *get_args(first)) if get_origin(first) is Literal and others == [NoneType] else ()
+
+
 def make_env_fns(
     raw_env: type[TextEnv],
 ) -> tuple[Callable[..., AECEnv], Callable[..., ParallelEnv]]:
@@ -527,9 +575,10 @@ _NUMBERS: dict[Any, tuple[type, str]] = {
 
 def _check_numbers(what: str, given: Mapping[str, Any], raw_env: type[TextEnv]) -> None:
     """Raise :class:`ConfigError` for the first argument that should be a number and is not."""
-    hints = get_type_hints(raw_env.__init__)
+    parameters = inspect.signature(raw_env).parameters
     for name, value in given.items():
-        kinds = get_args(hints.get(name)) or (hints.get(name),)
+        hint = parameters[name].annotation
+        kinds = get_args(hint) or (hint,)
         if all(kind in _NUMBERS for kind in kinds):
             types, type_names = zip(*(_NUMBERS[kind] for kind in kinds), strict=True)
             if not isinstance(value, types):

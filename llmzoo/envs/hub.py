@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from llmzoo.envs.record_files import NamedRecord
-from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.errors import ConfigError, require_extra
 
 CONNECT_S = 3.0  # seconds to wait for the hub to accept a connection
 
@@ -18,10 +18,8 @@ def load_records(
     hub_id: str, hub_args: tuple[str, ...], hub_splits: tuple[str, ...] | None
 ) -> Iterator[NamedRecord]:
     """The records of a set, each with its name; raises ``ConfigError`` and ``MissingExtraError``."""
-    try:
+    with require_extra(f"the data set {hub_id}", "train"):
         import datasets
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"the data set {hub_id}", "train", error.name) from error
     try:
         with _datasets_offline_if_unreachable():
             splits = datasets.load_dataset(hub_id, *hub_args)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.errors import ConfigError, require_extra
 
 SUFFIXES = (".jsonl", ".json", ".jsonl.gz", ".json.gz", ".parquet")
 MAX_LINE_BYTES = 256 * 2**20  # the longest record; one of the hub's longest has some 100 MiB
@@ -139,11 +139,9 @@ def _read_json_list(
 
 
 def _read_parquet(path: str) -> Iterator[NamedRecord]:
-    try:
+    with require_extra(f"the Parquet file {path}", "train"):
         import pyarrow
         from pyarrow import parquet
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"the Parquet file {path}", "train", error.name) from error
     number = 0
     try:
         with parquet.ParquetFile(path) as file:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, State, TextEnv
 from llmzoo.envs.moves import MoveNames, UnreadableError
 from llmzoo.envs.tasks import check_split
@@ -45,12 +44,11 @@ class TurnGame(TextEnv[State]):
         name: str,
         agents: list[str],
         *,
-        max_turns: int,
-        prompt: str,
-        split: str,
-        render_mode: str | None,
+        max_turns: int = 300,
+        prompt: Literal["full", "terse"] = "full",
+        split: str = "train",
+        render_mode: str | None = None,
     ):
-        check_choice("prompt", prompt, ("full", "terse"))
         super().__init__(agents, max_turns=max_turns, render_mode=render_mode)
         self.metadata = {
             **self.metadata,
@@ -111,8 +109,8 @@ class MoveGame(TurnGame[MoveStateT]):
         name: str,
         agents: list[str],
         *,
-        tries: int,
-        illegal_penalty: float,
+        tries: int = 2,
+        illegal_penalty: float = 0.1,
         forfeit_penalty: float,
         **options: Any,
     ):

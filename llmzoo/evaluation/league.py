@@ -1,7 +1,9 @@
 """A tournament of policies: every pair plays the same deals in both orders, and all are rated.
 
+The environment has two sides, such as two agents or the mafia and the village. A player plays all agents of a side.
+
     config.json                  the settings of the games
-    games/FIRST/SECOND/          the games in which FIRST plays the first agent: a folder of episodes
+    games/FIRST/SECOND/          the games in which FIRST plays the first side: a folder of episodes
     league.json                  ratings, results of the pairs, notes; written when all have played
 
 The games of a pair depend only on the two players and the seeds. They are saved as they end, in a folder like
@@ -17,6 +19,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -25,6 +28,7 @@ from pettingzoo import AECEnv
 
 from llmzoo import files
 from llmzoo.distributed import ranks
+from llmzoo.envs.sides import Side, list_sides
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.evaluation.collect import (
     DEFAULT_CONCURRENCY,
@@ -66,16 +70,16 @@ def league(
 ) -> League:
     """Play ``deals`` deals in both orders between all pairs of players, and rate the players.
 
-    ``env``: an id, or a function that makes an AEC environment; it must have two agents. ``players``: names, as
-    :func:`llmzoo.evaluation.entrants.expand_names` reads them, or a mapping from names to policies as in
-    :func:`llmzoo.evaluate`. ``out``: the folder of the league; the same call resumes it. Deal i is task i of
+    ``env``: an id, or a function that makes an AEC environment; it must have two sides (:func:`find_two_sides`).
+    ``players``: names, as :func:`llmzoo.evaluation.entrants.expand_names` reads them, or a mapping from names to
+    policies as in :func:`llmzoo.evaluate`. ``out``: the folder of the league; the same call resumes it. Deal i is task i of
     the split, with seed ``seed + i``, so both orders and all pairs get the same deals. ``snapshots``: the
     maximum number of checkpoints and copies of one run. ``settings``: the fields of
     :class:`llmzoo.policies.settings.LoadSettings`. ``on_game_end`` is called after
     each game.
 
-    At most two players are in memory at a time. Raises :class:`ConfigError` for an environment without exactly
-    two agents and for players that cannot be loaded, :class:`CheckpointError` for a folder with another league,
+    At most two players are in memory at a time. Raises :class:`ConfigError` for an environment without two
+    sides and for players that cannot be loaded, :class:`CheckpointError` for a folder with another league,
     and :class:`llmzoo.errors.MissingExtraError` without openskill.
     """
     require_openskill()
@@ -85,7 +89,8 @@ def league(
         )
     if deals < 2:
         raise ConfigError(f"deals must be at least 2, got {deals}")
-    agents = require_two_agents(env, {**(env_args or {}), "split": split})
+    sides = find_two_sides(env, {**(env_args or {}), "split": split})
+    agents = list(chain(*sides))
     if isinstance(players, Mapping):
         entrants = [
             _as_entrant(name, player, env, agents, seed) for name, player in players.items()
@@ -105,7 +110,7 @@ def league(
     play_settings: dict[str, Any] = {"split": split, "seed": seed, "greedy": greedy}
     play_settings |= {"env_args": dict(env_args or {}), "concurrency": concurrency}
     config = {"env": str(env), "deals": deals, **play_settings, **settings}
-    loader = _PairLoader(agents)
+    loader = _PairLoader(sides)
     results: dict[tuple[int, int], Games] = {}
     with run_folder.locked(out, resume=False):
         if (out / "config.json").exists():
@@ -119,23 +124,27 @@ def league(
                 play = partial(collect_chunks, env, tasks=deals, **play_settings)
                 pair_config = {**config, "players": [entrant.fingerprint for entrant in pair]}
                 results[i, j] = _load_or_play(
-                    folder, pair_config, partial(loader.load_pair, *pair), play, on_game_end
+                    folder, pair_config, partial(loader.load_pair, *pair), play, sides, on_game_end
                 )
-        result = summarize_league(entrants, agents, results, env=str(env), seed=seed, split=split)
+        result = summarize_league(entrants, sides, results, env=str(env), seed=seed, split=split)
         files.write(out / LEAGUE_FILE, json.dumps(result.to_dict(), indent=2) + "\n")
     return result
 
 
-def require_two_agents(env: str | Callable[[], AECEnv], args: Mapping[str, Any]) -> list[str]:
-    """The agents of an environment; raises :class:`ConfigError` unless there are two."""
+def find_two_sides(env: str | Callable[[], AECEnv], args: Mapping[str, Any]) -> tuple[Side, ...]:
+    """The agents of both sides of an environment: those of ``metadata["sides"]``, or each of two agents.
+
+    Raises :class:`ConfigError` unless there are two sides, and every agent is on one.
+    """
     built = make_env(env, args)
-    agents = list(built.possible_agents)
-    if len(agents) != 2:
+    sides = list_sides(built)
+    if len(sides) != 2:
         raise ConfigError(
-            f"a league needs two agents, but {built} has {len(agents)} ({', '.join(agents)}): compare "
-            "policies there with llmzoo eval and llmzoo eval compare"
+            f"a league needs two sides, but {built} has {len(sides)} ({'; '.join(map(', '.join, sides))}): "
+            "choose an environment with two agents or with metadata['sides'], which must name every agent, or "
+            "compare policies with llmzoo eval and llmzoo eval compare"
         )
-    return agents
+    return sides
 
 
 def pair_order(count: int) -> Iterator[tuple[int, int]]:
@@ -150,12 +159,12 @@ def pair_order(count: int) -> Iterator[tuple[int, int]]:
 class _PairLoader:
     """Holds the policies of the two players of a pair, and releases others."""
 
-    def __init__(self, agents: Sequence[str]):
-        self._agents = agents
+    def __init__(self, sides: Sequence[Side]):
+        self._sides = sides
         self._loaded: dict[str, Mapping[str, Policy]] = {}
 
     def load_pair(self, first: Entrant, second: Entrant) -> dict[str, Policy]:
-        """The policy of each player, by agent."""
+        """The policies of both players, by agent: the first plays the first side."""
         pair = {first.name: first, second.name: second}
         if not pair.keys() >= self._loaded.keys():
             self._loaded = {name: self._loaded[name] for name in self._loaded if name in pair}
@@ -163,7 +172,9 @@ class _PairLoader:
         for name, entrant in pair.items():
             if name not in self._loaded:
                 self._loaded[name] = entrant.load()
-        return {a: self._loaded[n][a] for a, n in zip(self._agents, pair, strict=True)}
+        return {
+            a: self._loaded[n][a] for n, side in zip(pair, self._sides, strict=True) for a in side
+        }
 
 
 def _load_or_play(
@@ -171,6 +182,7 @@ def _load_or_play(
     config: Mapping[str, Any],
     load: Callable[[], Mapping[str, Policy]],
     play: Callable[..., Iterator[list[Episode]]],
+    sides: Sequence[Side],
     on_game_end: Callable[[], object],
 ) -> Games:
     """The games of two players in one order, read from the folder or played now."""
@@ -188,7 +200,7 @@ def _load_or_play(
         folder, config, resume=resume, replay_interrupted=not is_billed(pair)
     ) as episode_folder:
         chunks = play(pair, on_episode_end=lambda episode: on_game_end(), saved=episode_folder)
-        games = Games.from_episodes([episode for chunk in chunks for episode in chunk])
+        games = Games.from_episodes([episode for chunk in chunks for episode in chunk], sides)
         episode_folder.finish(games.to_dict())
         return games
 

@@ -1,11 +1,13 @@
-"""The games of a league, by position, player and deal."""
+"""The games of a league, by side, player and deal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
+from llmzoo.envs.sides import Side, score_side
 from llmzoo.errors import CheckpointError
 from llmzoo.evaluation.standings import FloatPair
 from llmzoo.evaluation.statistics import Z95, clustered_wilson_interval, mean_interval
@@ -18,27 +20,38 @@ _DIGITS = 6  # of returns and shares
 class Games:
     """The games of two players in one order, one for each deal.
 
-    ``ids``: the task id of each deal; deals with the same id are the same. ``returns``: by agent,
-    undiscounted. ``answers``: the number of actions by agent. ``errors``: how many of these the rules refused.
+    ``ids``: the task id of each deal; deals with the same id are the same. The others are lists for both sides, that
+    of the first player first. ``points``: 1 for a win, 0.5 for a draw, or 0. ``returns``: undiscounted, the mean of the
+    side's agents. ``answers``: the number of actions. ``errors``: how many of these the rules refused.
     """
 
     ids: tuple[str, ...]
-    returns: Mapping[str, tuple[float, ...]]
-    answers: Mapping[str, int]
-    errors: Mapping[str, int]
+    points: tuple[tuple[float, ...], ...]
+    returns: tuple[tuple[float, ...], ...]
+    answers: tuple[int, ...]
+    errors: tuple[int, ...]
 
     @staticmethod
-    def from_episodes(episodes: Sequence[Episode]) -> Games:
-        agents = tuple(episodes[0].totals)
-        decisions = [decision for episode in episodes for decision in episode.decisions]
+    def from_episodes(episodes: Sequence[Episode], sides: Sequence[Side]) -> Games:
+        decisions = [
+            [d for e in episodes for d in e.decisions if d.agent in side] for side in sides
+        ]
+        # rounded, so that returns that differ by a rounding error are a draw
+        results = [
+            ({a: round(x, _DIGITS) for a, x in e.totals.items()}, e.info.get("outcomes", {}))
+            for e in episodes
+        ]
         return Games(
             ids=tuple(str(episode.info.get("task_id", episode.seed)) for episode in episodes),
-            returns={a: tuple(round(e.totals[a], _DIGITS) for e in episodes) for a in agents},
-            answers={a: sum(d.agent == a for d in decisions) for a in agents},
-            errors={
-                a: sum(d.agent == a and bool(d.info.get("error")) for d in decisions)
-                for a in agents
-            },
+            points=tuple(
+                tuple(score_side(side, sides, *result) for result in results) for side in sides
+            ),
+            returns=tuple(
+                tuple(round(fmean(totals[a] for a in side), _DIGITS) for totals, _ in results)
+                for side in sides
+            ),
+            answers=tuple(map(len, decisions)),
+            errors=tuple(sum(bool(d.info.get("error")) for d in own) for own in decisions),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -48,30 +61,22 @@ class Games:
     def from_dict(row: Mapping[str, Any]) -> Games:
         """Raises :class:`CheckpointError` for anything but what :meth:`to_dict` gave."""
         try:
-            returns = {str(a): tuple(map(float, xs)) for a, xs in row["returns"].items()}
-            counts = [{a: int(row[name][a]) for a in returns} for name in ("answers", "errors")]
-            games = Games(
+            return Games(
                 ids=tuple(map(str, row["ids"])),
-                returns=returns,
-                answers=counts[0],
-                errors=counts[1],
+                points=tuple(tuple(map(float, xs)) for xs in row["points"]),
+                returns=tuple(tuple(map(float, xs)) for xs in row["returns"]),
+                answers=tuple(map(int, row["answers"])),
+                errors=tuple(map(int, row["errors"])),
             )
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError) as error:
             raise CheckpointError(f"games of a league cannot be read: {error!r:.200}") from error
-        return games
-
-    def points(self, agent: str) -> list[float]:
-        """The points of ``agent``'s player in each game: 1 for a win, 0.5 for a draw, or 0."""
-        (opponent,) = [name for name in self.returns if name != agent]
-        pairs = zip(self.returns[agent], self.returns[opponent], strict=True)
-        return [0.5 + 0.5 * ((own > theirs) - (own < theirs)) for own, theirs in pairs]
 
 
 class GameTable:
     """The games of a league by player and deal."""
 
-    def __init__(self, count: int, agents: Sequence[str], results: Mapping[tuple[int, int], Games]):
-        self.results, self.agents, self.count = results, agents, count
+    def __init__(self, count: int, sides: Sequence[Side], results: Mapping[tuple[int, int], Games]):
+        self.results, self.sides, self.count = results, sides, count
         ids = next(iter(results.values())).ids
         self.deals = len(ids)
         numbers = {id: number for number, id in enumerate(dict.fromkeys(ids))}
@@ -80,38 +85,28 @@ class GameTable:
 
     def iter_games(self) -> Iterator[tuple[int, int, float]]:
         """All games, deal by deal: both players, and the points of the first one."""
-        points = {pair: games.points(self.agents[0]) for pair, games in self.results.items()}
         for deal in range(self.deals):
-            yield from ((i, j, points[i, j][deal]) for i, j in points)
+            yield from ((i, j, games.points[0][deal]) for (i, j), games in self.results.items())
 
     def player_results(self, i: int) -> dict[str, Any]:
         """The score, returns and errors of player i over all of its games."""
         others = [j for j in range(self.count) if j != i]
-        games_by_position = [(self.results[i, j], 0) for j in others] + [
+        games_by_side = [(self.results[i, j], 0) for j in others] + [
             (self.results[j, i], 1) for j in others
         ]
-        points_by_position = [
-            [
-                x
-                for games, position in games_by_position
-                if position == s
-                for x in games.points(self.agents[s])
-            ]
+        points_by_side = [
+            [x for games, number in games_by_side if number == s for x in games.points[s]]
             for s in (0, 1)
         ]
-        returns = self._cluster(
-            [games.returns[self.agents[position]] for games, position in games_by_position]
-        )
-        answers = sum(games.answers[self.agents[position]] for games, position in games_by_position)
-        wrong = sum(games.errors[self.agents[position]] for games, position in games_by_position)
+        returns = self._cluster([games.returns[s] for games, s in games_by_side])
+        answers = sum(games.answers[s] for games, s in games_by_side)
+        wrong = sum(games.errors[s] for games, s in games_by_side)
         mean = sum(map(sum, returns)) / sum(map(len, returns))
         return {
-            **self._score_summary(
-                [games.points(self.agents[position]) for games, position in games_by_position]
-            ),
+            **self._score_summary([games.points[s] for games, s in games_by_side]),
             "by_position": {
-                agent: round(sum(xs) / len(xs), _DIGITS)
-                for agent, xs in zip(self.agents, points_by_position, strict=True)
+                ", ".join(side): round(sum(xs) / len(xs), _DIGITS)
+                for side, xs in zip(self.sides, points_by_side, strict=True)
             },
             "mean_return": round(mean, _DIGITS),
             "return_ci95": _round_pair(mean_interval(returns) or (mean, mean)),
@@ -120,12 +115,12 @@ class GameTable:
 
     def pair_results(self, i: int, j: int) -> dict[str, Any]:
         """The score of player i against player j, and the mean return of both."""
-        ordered = ((self.results[i, j], self.agents), (self.results[j, i], self.agents[::-1]))
+        both = (self.results[i, j], self.results[j, i])
         mean_return_i, mean_return_j = (
-            sum(sum(games.returns[agents[player]]) for games, agents in ordered) / (2 * self.deals)
-            for player in (0, 1)
+            (sum(both[0].returns[s]) + sum(both[1].returns[1 - s])) / (2 * self.deals)
+            for s in (0, 1)
         )
-        score = self._score_summary([games.points(agents[0]) for games, agents in ordered])
+        score = self._score_summary([both[0].points[0], both[1].points[1]])
         return {**score, "mean_return": _round_pair((mean_return_i, mean_return_j))}
 
     def _score_summary(self, series: Sequence[Sequence[float]]) -> dict[str, Any]:

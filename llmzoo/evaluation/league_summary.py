@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from llmzoo.envs.sides import Side
 from llmzoo.evaluation.entrants import Entrant
 from llmzoo.evaluation.evaluate import FEW_TASKS
 from llmzoo.evaluation.league_games import Games, GameTable
@@ -15,12 +16,12 @@ from llmzoo.evaluation.statistics import Z95
 
 def summarize_league(
     entrants: Sequence[Entrant],
-    agents: Sequence[str],
+    sides: Sequence[Side],
     results: Mapping[tuple[int, int], Games],
     **settings: Any,
 ) -> League:
-    """The league from the games of each ordered pair: ``results[i, j]`` has player i as the first agent."""
-    table = GameTable(len(entrants), agents, results)
+    """The league from the games of each ordered pair: ``results[i, j]`` has player i on the first side."""
+    table = GameTable(len(entrants), sides, results)
     ratings = rate_players(len(entrants), table.iter_games())
     standings = tuple(
         PlayerStanding(
@@ -51,6 +52,6 @@ def summarize_league(
 def _notes(players: Sequence[PlayerStanding], deals: int) -> Iterator[str]:
     """Caveats for reading the result of a league."""
     if all(player.won + player.lost == 0 for player in players):
-        yield "every game was a draw: if both agents have the same rewards, compare the mean returns"
+        yield "every game was a draw: if both sides have the same rewards, compare the mean returns"
     if deals < FEW_TASKS:
         yield f"{deals} distinct deals are few: intervals are wide and inaccurate"

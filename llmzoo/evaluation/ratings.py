@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from llmzoo.errors import MissingExtraError
+from llmzoo.errors import require_extra
 
 _RANKS: dict[float, list[float]] = {1.0: [0, 1], 0.5: [0, 0], 0.0: [1, 0]}
 
 
 def require_openskill() -> None:
-    """Raise :class:`MissingExtraError` if openskill is not installed."""
-    try:
+    """Raise :class:`llmzoo.errors.MissingExtraError` if openskill is not installed."""
+    with require_extra("the rating of a league", "league"):
         import openskill  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("the rating of a league", "league", error.name) from error
 
 
 def rate_players(count: int, games: Iterable[tuple[int, int, float]]) -> list[tuple[float, float]]:

@@ -18,7 +18,8 @@ class PlayerStanding:
     """A player's results against all others.
 
     ``rating``: the mean of :func:`llmzoo.evaluation.ratings.rate_players`. ``score``: the share of points, with half
-    a point for a draw; ``by_position`` likewise. ``mean_return``: undiscounted. ``errors``: the share of actions that
+    a point for a draw; ``by_position`` likewise, for each side. ``mean_return``: undiscounted, of the agents of its
+    side. ``errors``: the share of actions that
     the rules refused. All intervals are 95%: that of the rating from openskill's standard deviation, the others with
     distinct deals as units.
     """

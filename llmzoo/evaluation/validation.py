@@ -135,13 +135,9 @@ def _task_name(episode: Episode) -> str:
     return str(episode.info.get("task_name", episode.seed))
 
 
-def _is_unsolved(episode: Episode) -> bool:
-    return any(decision.completion.refused for decision in episode.decisions)
-
-
 def _check_references(references: Sequence[Episode]) -> Iterator[Fault]:
     for episode in references:
-        if _is_unsolved(episode):
+        if any(decision.completion.refused for decision in episode.decisions):
             yield Fault(kind="no reference", where=_task_name(episode), what=KINDS["no reference"])
         elif not episode.success:
             reason = "; ".join(_errors(episode)) or "it is accepted but does not solve the task"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from llmzoo.errors import MissingExtraError
+from llmzoo.errors import require_extra
 from llmzoo.evaluation.evaluate import format_task_count
 from llmzoo.export.description import RunDescription
 from llmzoo.version import __version__
@@ -19,11 +19,9 @@ def render_card(run: RunDescription, name: str) -> str:
 
     ``name``: the model's name, under which the hub lists its results.
     """
-    try:
+    with require_extra("a model card", "train"):
         from huggingface_hub import ModelCard
         from jinja2 import Environment, FileSystemLoader, StrictUndefined, UndefinedError
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("a model card", "train", error.name) from error
     templates = Environment(  # Markdown, so nothing is escaped for HTML
         loader=FileSystemLoader(Path(__file__).parent),
         undefined=StrictUndefined,

@@ -6,49 +6,15 @@ Formats: Croissant 1.0 (arXiv 2403.19546) and its RAI vocabulary 1.0 (arXiv 2407
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from llmzoo.export.task_rows import COLUMNS
 
-_CONTEXT: dict[str, Any] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileProperty": "cr:fileProperty",
-    "fileObject": "cr:fileObject",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
-}
+# "@context" of every description, from the specification
+_CONTEXT_FILE = Path(__file__).parent / "croissant_context.json"
 _INTEGERS = ("task", "seed")
 
 
@@ -69,7 +35,7 @@ def describe_dataset(
     each. ``responsible_ai``: texts by name of the RAI vocabulary, without the prefix.
     """
     return {
-        "@context": _CONTEXT,
+        "@context": json.loads(_CONTEXT_FILE.read_text(encoding="utf-8")),
         "@type": "sc:Dataset",
         "conformsTo": [
             "http://mlcommons.org/croissant/1.0",

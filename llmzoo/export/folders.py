@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from llmzoo import files
-from llmzoo.errors import CheckpointError, ConfigError, LlmzooError, MissingExtraError
+from llmzoo.errors import CheckpointError, ConfigError, LlmzooError, require_extra
 from llmzoo.export.card import render_card
 from llmzoo.export.copying import (
     clear_base_name,
@@ -153,10 +153,8 @@ def _local_base(base: str) -> Path | None:
 
 
 def _embedded_folder() -> Path:
-    try:
+    with require_extra("the export of a run", "train"):
         from llmzoo.models.loading import TINY_FOLDER
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("the export of a run", "train", error.name) from error
     return TINY_FOLDER
 
 

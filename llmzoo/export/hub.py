@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.errors import ConfigError, require_extra
 
 
 def push_to_hub(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
@@ -18,15 +18,13 @@ def push_to_hub(folder: str | Path, repo_id: str, *, private: bool = True) -> st
     folder = Path(folder)
     if not (folder / "README.md").is_file():
         raise ConfigError(f"{folder} is no export: it has no README.md")
-    try:
+    with require_extra("the hub", "train"):
         from huggingface_hub import HfApi
         from huggingface_hub.errors import (
             HfHubHTTPError,
             HFValidationError,
             LocalTokenNotFoundError,
         )
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("the hub", "train", error.name) from error
     hub = HfApi()
     try:
         address = hub.create_repo(repo_id, private=private, exist_ok=True)

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.errors import ConfigError, UnknownNameError, require_extra
 from llmzoo.registry import is_import_path, load_object, load_user_object
 
 LEARNERS = {
@@ -80,10 +80,8 @@ def learner_class(name: str) -> Any:
     known = _known_learners()
     if name not in known:
         raise UnknownNameError("learner", name, known)
-    try:
+    with require_extra(f"learner {name!r}", "train"):
         return load_object(known[name])
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"learner {name!r}", "train", error.name) from error
 
 
 def env_defaults(name: str) -> Mapping[str, Any]:

@@ -55,6 +55,7 @@ class ATGRPO(GroupLearner):
     config: ATGRPOConfig
 
     def check(self, env: AECEnv, trained: Collection[str]) -> None:
+        super().check(env, trained)
         if self.config.team_reward_weight != 1.0 and not env.metadata.get("team_and_local", False):
             raise ConfigError(
                 f"team_reward_weight={self.config.team_reward_weight} weights team rewards against local ones, and "

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import torch
+from pettingzoo import AECEnv
 from torch import Tensor
 
 from llmzoo.distributed import ranks
@@ -21,7 +22,7 @@ from llmzoo.learners import returns
 from llmzoo.learners.advantages import normalize_by_std, whiten
 from llmzoo.learners.base import Learner, RunPolicies
 from llmzoo.learners.configs.groups import GroupConfig, JointConfig
-from llmzoo.learners.rae import RoleMeans
+from llmzoo.learners.rae import RoleMeans, assign_roles, check_roles
 from llmzoo.learners.updates.batch_training import MicrobatchLoss, train_on_batch
 from llmzoo.learners.updates.credits import ScoredGroup, keep_sampled
 from llmzoo.learners.updates.policy_gradient import (
@@ -61,6 +62,9 @@ class GroupLearner(Learner):
     @property
     def group_size(self) -> int:
         return int(self.config.group_size)
+
+    def check(self, env: AECEnv, trained: Collection[str]) -> None:
+        check_roles(self.config.roles, env.possible_agents)
 
     def for_agents(self, agents: Collection[str]) -> GroupLearner:
         """The learner for a policy that plays these agents."""
@@ -142,13 +146,21 @@ class GroupUpdater(PolicyGradientUpdater):
     """Also holds state that persists across batches: the means of ``role_baseline``, and replayed groups."""
 
     def __init__(self, learner: GroupLearner, run: RunPolicies):
-        self.learners = {
-            name: learner.for_agents([a for a, p in run.agent_policies.items() if p is policy])
+        agents = {
+            name: [a for a, p in run.agent_policies.items() if p is policy]
             for name, policy in run.policies.items()
         }
+        self.learners = {name: learner.for_agents(agents[name]) for name in agents}
         configs = {name: learner.config for name, learner in self.learners.items()}
         super().__init__(learner.config, run, configs=configs)
-        self.roles = RoleMeans()
+        self.roles = RoleMeans(
+            {
+                agent: role
+                for name, policy_learner in self.learners.items()
+                for own, members in group_by_learner(policy_learner, agents[name], str)
+                for agent, role in assign_roles(own.config.roles, members).items()
+            }
+        )
         self.replays = {name: ReplayBuffer(config.replay) for name, config in configs.items()}
 
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
@@ -230,16 +242,13 @@ class GroupUpdater(PolicyGradientUpdater):
             if learner.config.replay:
                 self.replays[name].load(folder / f"{name}.replay.json")
         if self._has_roles():
-            trained_agents = [
-                agent for agent, p in self.agent_policies.items() if p in self.policies.values()
-            ]
-            self.roles.load(folder / "roles.json", trained_agents)
+            self.roles.load(folder / "roles.json")
 
     def _has_roles(self) -> bool:
         return any(lr.config.role_baseline is not None for lr in self.learners.values())
 
 
-Item = TypeVar("Item", Group, ScoredGroup)
+Item = TypeVar("Item", Group, ScoredGroup, str)
 
 
 def group_by_learner(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from llmzoo.errors import ConfigError
+from llmzoo.fields import field_names
 from llmzoo.learners import learner_class
 from llmzoo.learners.base import Learner
 from llmzoo.learners.groups import GroupLearner
@@ -43,7 +43,7 @@ def build_learner(
                     f"{what}, and {learner_name!r} {why}: agents can have different learners only among those on groups, "
                     "such as magrpo, marloo, maxrl, ccpo and maremax, or at_grpo with different options"
                 )
-        known = {field.name for field in fields(own_cls.Config)}
+        known = field_names(own_cls.Config)
         tree_settings = {
             n: getattr(run_learner.config, n) for n in tree_options(run_learner) if n in known
         }
@@ -57,5 +57,5 @@ def build_learner(
 
 
 def _configure(cls: Any, values: Mapping[str, Any], what: str) -> Any:
-    check_names(f"option of {what}", values, [field.name for field in fields(cls.Config)])
+    check_names(f"option of {what}", values, field_names(cls.Config))
     return cls.Config(**values)

@@ -50,6 +50,7 @@ class OPD(JointLearner):
         return False
 
     def check(self, env: AECEnv, trained: Collection[str]) -> None:
+        super().check(env, trained)
         if isinstance(self.config.teacher, Mapping):
             check_names("agent that learns from a teacher", self.config.teacher, trained)
         assign_teachers(self.config.teacher, list(trained))

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.errors import ConfigError, require_extra
 
 PairChoice = Literal["gap", "random", "all"]
 COLUMNS = ("prompt", "chosen", "rejected")
@@ -85,10 +85,8 @@ def is_conversational(row: Mapping[str, Any]) -> bool:
 
 
 def _load(source: str) -> Any:
-    try:
+    with require_extra(f"the preferences {source}", "train"):
         import datasets
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"the preferences {source}", "train", error.name) from error
     path = Path(source)
     try:
         if path.suffix in _LOADERS:

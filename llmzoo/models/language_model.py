@@ -4,7 +4,7 @@ read, the parameters that they train, and its files."""
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -133,7 +133,7 @@ class LanguageModel:
                 pad_id=self.pad_id,
                 top=top,
                 hidden=hidden or target is not None,
-                recompute=self._recompute_hook(),
+                recompute=self.activate if self.gradient_checkpointing else None,
                 compiled=self.compiled,
             )
             divergence = None
@@ -278,7 +278,3 @@ class LanguageModel:
             autocast(sharding.compute_device(self.model), self.precision),
         ):
             yield
-
-    def _recompute_hook(self) -> Callable[[], None] | None:
-        """The preparation of a layer's second run under gradient checkpointing; else None."""
-        return self.activate if self.gradient_checkpointing else None

@@ -208,7 +208,7 @@ class LlamaBody:
         if self._casts:
             self.dtype = torch.get_autocast_dtype(device)
         self._output = model.get_output_embeddings()
-        self._head = self._cast_head()
+        self._head = self._output.weight.to(self.dtype) if self._casts else None
         self._packed_head: PackedLinear | None = None
         self._body, self._embed, self._rotary = body, body.embed_tokens, body.rotary_emb
         self._adapters = adapters
@@ -243,10 +243,6 @@ class LlamaBody:
         head = self._output
         if can_pack(head):
             self._packed_head = PackedLinear(head.weight, head.bias)
-
-    def _cast_head(self) -> Tensor | None:
-        """A copy of the output layer's weights under autocast, which would cast them at each step."""
-        return self._output.weight.to(self.dtype) if self._casts else None
 
     def logits(self, states: Tensor) -> Tensor:
         """Of the next tokens [N, V], from the last hidden states [N, H]."""

@@ -30,7 +30,7 @@ from transformers import PreTrainedModel
 from transformers.utils.peft_utils import find_adapter_config_file
 
 from llmzoo.distributed.sharding import build_unsharded, full_tensor
-from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError
+from llmzoo.errors import CheckpointError, ConfigError, require_extra
 from llmzoo.files import read_json_object
 from llmzoo.models.loading import TINY_FOLDER, check_model_files, load_causal_model, resolve_source
 from llmzoo.models.model_catalog import catalog_name
@@ -50,10 +50,8 @@ _CONFIG, _WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 
 
 def _peft() -> ModuleType:
-    try:
+    with require_extra("a LoRA adapter", "train"):
         import peft
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("a LoRA adapter", "train", error.name) from error
     return peft
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from llmzoo.endpoints import ENDPOINT_PREFIX
 from llmzoo.envs.hub import offline_if_unreachable
-from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.errors import ConfigError, UnknownNameError, require_extra
 from llmzoo.models.model_catalog import MODEL_CATALOG, TINY, fetched_folder
 from llmzoo.policies.base import (
     BoundPolicy,
@@ -63,10 +63,8 @@ def load(name: str, **options: Any) -> Policy:
 
 def load_model(name: str, **options: Any) -> Any:
     """A :class:`llmzoo.policies.transformers.TransformersPolicy`; needs the extra ``train``."""
-    try:
+    with require_extra(f"the model {name!r}", "train"):
         from llmzoo.policies.transformers import TransformersPolicy
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"the model {name!r}", "train", error.name) from error
     return TransformersPolicy.load(name, **options)
 
 
@@ -85,13 +83,11 @@ def check_model(name: str, *, trust_remote_code: bool = False) -> None:
     ``trust_remote_code``: run code that comes with the model.
     """
     refuse_server(name)
-    try:
+    with require_extra(f"the model {name!r}", "train"):
         from transformers import AutoConfig
 
         from llmzoo.models.loading import TINY_FOLDER, check_model_files, load_error
         from llmzoo.models.lora import is_adapter
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"the model {name!r}", "train", error.name) from error
 
     if name == TINY:
         if not (TINY_FOLDER / "config.json").exists():

@@ -9,7 +9,6 @@ from llmzoo.records.records import (
     EpisodeOutcome,
     Group,
     drop_unknown_returns,
-    field_values,
     is_negligible,
     lists_to_tuples,
 )
@@ -23,7 +22,6 @@ __all__ = [
     "EpisodeOutcome",
     "Group",
     "drop_unknown_returns",
-    "field_values",
     "is_negligible",
     "lists_to_tuples",
 ]

@@ -15,7 +15,8 @@ from typing import Any
 
 from llmzoo import files
 from llmzoo.errors import CheckpointError
-from llmzoo.records.records import Completion, Decision, Episode, field_values, lists_to_tuples
+from llmzoo.fields import field_values
+from llmzoo.records.records import Completion, Decision, Episode, lists_to_tuples
 from llmzoo.spaces import Conversation
 
 EPISODES_FILE = "episodes.jsonl"

@@ -8,7 +8,7 @@ the same prompt, so no baseline can mix agents, turns or tasks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from math import isnan
 from typing import Any
 
@@ -224,12 +224,27 @@ def drop_unknown_returns(groups: Sequence[Group]) -> tuple[Group, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeOutcome:
-    """How an episode of a rollout ended. ``totals``: the sum of each agent's rewards."""
+    """How an episode of a rollout ended.
+
+    ``totals``: the sum of each agent's rewards. ``outcomes``: for each agent "won", "drawn" or "lost", if the
+    environment reports it (``infos[agent]["outcomes"]``).
+    """
 
     seed: int
     success: bool
     totals: Mapping[str, float]
     decisions: int
+    outcomes: Mapping[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def from_episode(episode: Episode) -> EpisodeOutcome:
+        return EpisodeOutcome(
+            seed=episode.seed,
+            success=episode.success,
+            totals=episode.totals,
+            decisions=len(episode.decisions),
+            outcomes=episode.info.get("outcomes", {}),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,13 +274,7 @@ class Batch:
         """The batch of one episode. If a service failed in it, the batch has only the failure."""
         if episode.failure:
             return Batch(failures=(episode.failure,))
-        ending = EpisodeOutcome(
-            seed=episode.seed,
-            success=episode.success,
-            totals=episode.totals,
-            decisions=len(episode.decisions),
-        )
-        return Batch(episodes=(episode,), endings=(ending,))
+        return Batch(episodes=(episode,), endings=(EpisodeOutcome.from_episode(episode),))
 
     @staticmethod
     def concatenate(batches: Sequence[Batch]) -> Batch:
@@ -276,11 +285,6 @@ class Batch:
             episodes=tuple(episode for part in batches for episode in part.episodes),
             failures=tuple(failure for part in batches for failure in part.failures),
         )
-
-
-def field_values(record: Any) -> dict[str, Any]:
-    """A record's fields by name."""
-    return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 def lists_to_tuples(row: Mapping[str, Any]) -> dict[str, Any]:

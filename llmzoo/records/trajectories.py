@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.errors import ConfigError, require_extra
 from llmzoo.records.records import Completion, Decision, Episode
 
 Row = dict[str, Any]
@@ -229,10 +229,8 @@ def load(source: str | Path) -> list[Row]:
 
 
 def _import_datasets(source: str | Path) -> Any:
-    try:
+    with require_extra(f"the trajectories {source}", "train"):
         import datasets
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"the trajectories {source}", "train", error.name) from error
     return datasets
 
 

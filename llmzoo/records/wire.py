@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from llmzoo.fields import field_values
 from llmzoo.files import dump_json
 from llmzoo.records.episode_rows import decision_from_row, decision_to_row
 from llmzoo.records.records import (
@@ -28,7 +29,6 @@ from llmzoo.records.records import (
     Episode,
     EpisodeOutcome,
     Group,
-    field_values,
     lists_to_tuples,
 )
 

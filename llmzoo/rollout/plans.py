@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pettingzoo import AECEnv
 
 from llmzoo.errors import ConfigError
+from llmzoo.fields import field_values
 from llmzoo.policies.base import Policy
 from llmzoo.records import Batch
 from llmzoo.rollout.episodes import episode_rollout
@@ -58,17 +59,7 @@ class JointTree(RolloutPlan):
     counterfactuals: int | Mapping[str, int] = 0
 
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
-        return joint_tree(
-            env,
-            seed,
-            group_size=self.group_size,
-            trained=trained,
-            mode=self.mode,
-            gamma=self.gamma,
-            expand=self.expand,
-            with_greedy=self.with_greedy,
-            counterfactuals=self.counterfactuals,
-        )
+        return joint_tree(env, seed, trained=trained, **field_values(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

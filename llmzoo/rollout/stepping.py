@@ -168,6 +168,14 @@ def is_success(env: AECEnv, agent: str | None = None) -> bool:
     return next((bool(info["success"]) for info in infos if "success" in info), False)
 
 
+def read_outcomes(env: AECEnv) -> Mapping[str, str]:
+    """For each agent "won", "drawn" or "lost", if a finished episode reports it; else empty.
+
+    An agent that is there at the end reports those of all agents, also of those that have left.
+    """
+    return next((info["outcomes"] for info in env.infos.values() if "outcomes" in info), {})
+
+
 @dataclass(frozen=True, slots=True)
 class StepRequest:
     """A step of ``env``, in place, with the actions of the next agents to act: ``step_fn(env, texts)``."""

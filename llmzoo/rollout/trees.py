@@ -17,6 +17,7 @@ from typing import Any, Literal
 from pettingzoo import AECEnv
 
 from llmzoo.envs.forking import fork
+from llmzoo.fields import field_values
 from llmzoo.records import (
     Batch,
     Completion,
@@ -24,7 +25,6 @@ from llmzoo.records import (
     EpisodeOutcome,
     Group,
     drop_unknown_returns,
-    field_values,
 )
 from llmzoo.rollout.attempts import attempt_count, sample_attempts
 from llmzoo.rollout.scheduler import Rollout, SampleRequest, build_request
@@ -38,6 +38,7 @@ from llmzoo.rollout.stepping import (
     latest_infos,
     nan_rewards,
     read_infos,
+    read_outcomes,
     rewards_by_component,
     skip_dead,
 )
@@ -425,6 +426,7 @@ class _JointTree:
                 success=is_success(env),
                 totals=totals,
                 decisions=sum(turns.values()),
+                outcomes=read_outcomes(env),
             )
         )
 

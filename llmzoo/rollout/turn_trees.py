@@ -31,6 +31,7 @@ from llmzoo.rollout.stepping import (
     latest_infos,
     nan_rewards,
     read_infos,
+    read_outcomes,
     skip_dead,
 )
 
@@ -168,7 +169,11 @@ def agent_turn_tree(
     if any(map(math.isnan, totals.values())):
         return Batch(groups=known_groups, failures=(failure_reason(env),))
     outcome = EpisodeOutcome(
-        seed=seed, success=success, totals=totals, decisions=sum(turns.values())
+        seed=seed,
+        success=success,
+        totals=totals,
+        decisions=sum(turns.values()),
+        outcomes=read_outcomes(env),
     )
     return Batch(groups=known_groups, endings=(outcome,))
 

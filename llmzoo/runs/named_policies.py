@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from llmzoo import policies
 from llmzoo.endpoints import ENDPOINT_PREFIX
-from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.errors import ConfigError, require_extra
 from llmzoo.policies import SCRIPTED, load, run_models
 from llmzoo.policies.base import Policy, default_max_new_tokens
 from llmzoo.policies.settings import DEFAULT_LOAD_SETTINGS, Chat, LoadSettings, Sampling
@@ -34,10 +34,8 @@ def load_policy_for_agents(
     run = run_models.find_run(name)
     if run is not None:
         _build(Sampling, settings.sampling)
-        try:
+        with require_extra(f"the run {name!r}", "train"):
             from llmzoo.runs.policy_loading import load_run_policies
-        except ModuleNotFoundError as error:
-            raise MissingExtraError(f"the run {name!r}", "train", error.name) from error
         snapshot = None if run_models.is_run(name) else Path(name)
         return load_run_policies(run, agents, settings, snapshot=snapshot, seed=seed)
     return dict.fromkeys(agents, _load_policy(name, settings, seed))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from llmzoo.endpoints import ENDPOINT_PREFIX
 from llmzoo.errors import ConfigError
+from llmzoo.fields import field_names, field_values
 from llmzoo.names import (
     NAME_RULE,
     check_agent_keys,
@@ -68,8 +69,7 @@ class AgentConfig:
 
     def explicit_settings(self) -> dict[str, Any]:
         """The settings that are not None."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if value is not None}
+        return {name: value for name, value in field_values(self).items() if value is not None}
 
     def sampling(self, run_sampling: Sampling) -> Sampling:
         """The run's sampling settings, overridden by this agent's."""
@@ -230,7 +230,7 @@ def _model_configs(
             raise ConfigError(
                 f"model_args of {name!r} must be a mapping of settings, got {settings!r}"
             )
-        check_names(f"setting of model {name!r}", settings, [f.name for f in fields(ModelConfig)])
+        check_names(f"setting of model {name!r}", settings, field_names(ModelConfig))
         try:
             models[name] = ModelConfig(**settings)
         except ConfigError as error:
@@ -249,7 +249,7 @@ def policy_kind(source: str) -> str:
 def _parse_agent_config(agent: str, values: Mapping[str, Any]) -> AgentConfig:
     if not isinstance(values, Mapping):
         raise ConfigError(f"agent_args of {agent!r} must be a mapping of settings, got {values!r}")
-    check_names(f"setting of agent {agent!r}", values, [f.name for f in fields(AgentConfig)])
+    check_names(f"setting of agent {agent!r}", values, field_names(AgentConfig))
     try:
         return AgentConfig(**values)
     except ConfigError as error:

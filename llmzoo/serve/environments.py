@@ -9,6 +9,7 @@ from typing import Any
 
 import grpc
 
+from llmzoo.bounds import check_bounds
 from llmzoo.errors import ConfigError
 from llmzoo.serve import calls, protobuf_values
 from llmzoo.serve.catalogue import Catalogue
@@ -48,14 +49,9 @@ class EnvironmentsConfig:
     message_bytes: int = MAX_MESSAGE_BYTES
 
     def __post_init__(self) -> None:
-        counts = {
-            "max_sessions": self.max_sessions,
-            "workers": self.workers,
-            "batch_items": self.batch_items,
-        }
-        for name, count in counts.items():
-            if count < 1:
-                raise ConfigError(f"{name} must be at least 1, got {count}")
+        check_bounds(
+            self, max_sessions="at least 1", workers="at least 1", batch_items="at least 1"
+        )
         least, most = TIME_LIMIT_BOUNDS_S
         times = {"idle_s": self.idle_s, "step_s": self.step_s, "make_s": self.make_s}
         for name, seconds in times.items():

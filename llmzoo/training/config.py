@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from llmzoo.bounds import check_bounds
 from llmzoo.engine.curriculum_config import CurriculumKind, curriculum_args
 from llmzoo.engine.opponents_config import OpponentSampling, opponent_args
 from llmzoo.engine.ray.config import ray_args
 from llmzoo.errors import ConfigError
+from llmzoo.fields import field_names, shared_fields
 from llmzoo.models.devices import check_device
 from llmzoo.models.model_catalog import TINY
 from llmzoo.names import check_names
@@ -63,7 +65,7 @@ class FitConfig:
         engine_args: options of the engine; --engine.NAME VALUE sets one.
         opponents: whom the learning agents play against: self (each other), or frozen copies from earlier
             iterations, sampled by the rule latest, uniform, recency, prioritized (those that are hardest
-            to beat) or fictitious (uniform over all, none is dropped). In each such episode one agent learns.
+            to beat) or fictitious (uniform over all, none is dropped). In each such episode one side learns.
         opponents_args: options of the opponents; --opponents.NAME VALUE sets one: every, size, share,
             scripted, gate, per_iteration.
         curriculum: which training tasks are played: none (the environment samples them), uniform (numbered
@@ -160,18 +162,13 @@ class FitConfig:
     trackers: tuple[str, ...] = ("tensorboard",)
 
     def __post_init__(self) -> None:
-        if min(self.steps, self.episodes_per_step, self.checkpoint_every) < 1:
-            raise ConfigError("steps, episodes_per_step and checkpoint_every must be at least 1")
-        if self.record_every < 0 or self.record_tasks < 1:
-            raise ConfigError(
-                "record_every must be at least 0 (0 records nothing), and record_tasks at least 1"
-            )
-        if self.checkpoint_tasks < 0:
-            raise ConfigError(f"checkpoint_tasks must be at least 0, got {self.checkpoint_tasks}")
+        check_bounds(self, steps="at least 1", episodes_per_step="at least 1")
+        check_bounds(self, checkpoint_every="at least 1", checkpoint_tasks="at least 0")
+        check_bounds(self, record_every="at least 0", record_tasks="at least 1")
+        check_bounds(self, cohorts="at least 1", workers="at least 1")
+        check_bounds(self, token_budget="at least 1", patience="at least 0")
         if self.control_tasks != "auto" and self.control_tasks < 0:
             raise ConfigError(f"control_tasks must be at least 0 or auto, got {self.control_tasks}")
-        if self.cohorts < 1 or self.workers < 1:
-            raise ConfigError("cohorts and workers must be at least 1")
         if self.engine not in ("local", "ray"):
             raise ConfigError(f"engine must be local or ray, got {self.engine!r}")
         lag = self.max_off_policy_steps
@@ -206,10 +203,6 @@ class FitConfig:
             )
         if self.parallel not in ("auto", "ddp", "fsdp"):
             raise ConfigError(f"parallel must be auto, ddp or fsdp, got {self.parallel!r}")
-        if self.token_budget is not None and self.token_budget < 1:
-            raise ConfigError(f"token_budget must be at least 1, got {self.token_budget}")
-        if self.patience < 0:
-            raise ConfigError(f"patience must be at least 0 (0 is off), got {self.patience}")
         if isinstance(self.trackers, str):
             raise ConfigError(f"trackers must be a list of names: write [{self.trackers}]")
         if self.lora_args and self.policies != "lora" and isinstance(self.policies, str):
@@ -220,42 +213,19 @@ class FitConfig:
 
     def sampling(self) -> Sampling:
         """The sampling settings, in training and in evaluation."""
-        return Sampling(
-            temperature=self.temperature,
-            top_p=self.top_p,
-            top_k=self.top_k,
-            max_new_tokens=(
-                self._default_max_new_tokens()
-                if self.max_new_tokens is None
-                else self.max_new_tokens
-            ),
-        )
+        own = shared_fields(self, Sampling)
+        if self.max_new_tokens is None:
+            own["max_new_tokens"] = self._default_max_new_tokens()
+        return Sampling(**own)
 
     def chat(self) -> Chat:
         """The prompt settings, in training and in evaluation."""
-        return Chat(
-            system=self.system,
-            chat_template_args=self.chat_template_args,
-            thought_end=self.thought_end,
-        )
+        return Chat(**shared_fields(self, Chat))
 
     def agent_settings(self) -> AgentSettings:
         """Which policy plays each agent."""
-        return AgentSettings(
-            policies=self.policies,
-            model=self.model,
-            others=self.others,
-            sampling=self.sampling(),
-            chat=self.chat(),
-            agent_args=self.agent_args,
-            model_args=self.model_args,
-            precision=self.precision,
-            gradient_checkpointing=self.gradient_checkpointing,
-            compile=self.compile,
-            lora_args=self.lora_args,
-            device=self.device,
-            trust_remote_code=self.trust_remote_code,
-        )
+        own = shared_fields(self, AgentSettings)
+        return AgentSettings(**own, sampling=self.sampling(), chat=self.chat())
 
     def _default_max_new_tokens(self) -> int:
         if run_models.is_run(self.model):
@@ -265,5 +235,5 @@ class FitConfig:
 
 def make_config(cls: type, values: Mapping[str, Any], what: str) -> Any:
     """A configuration dataclass from a mapping; an error for an unknown key names the nearest."""
-    check_names(f"option of {what}", values, [f.name for f in fields(cls)])
+    check_names(f"option of {what}", values, field_names(cls))
     return cls(**values)

@@ -20,7 +20,9 @@ from llmzoo.engine.opponents import Opponents
 from llmzoo.engine.opponents_config import opponent_args
 from llmzoo.engine.ray import ray_args
 from llmzoo.engine.ray.run_spec import RunSpec
+from llmzoo.envs.sides import list_sides
 from llmzoo.errors import ConfigError
+from llmzoo.fields import shared_fields
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
@@ -46,7 +48,14 @@ def open_engine(
         engine_class = OffPolicyEngine if config.max_off_policy_steps else LocalEngine
         pool = None
         if args := opponent_args(config.opponents, config.opponents_args):
-            pool = Opponents(config.opponents, args, policies, agent_policies, folder / "opponents")
+            pool = Opponents(
+                config.opponents,
+                args,
+                policies,
+                agent_policies,
+                list_sides(example),
+                folder / "opponents",
+            )
         curriculum = None
         if curriculum_options := curriculum_args(config.curriculum, config.curriculum_args):
             tasks = count_curriculum_tasks(example, curriculum_options)
@@ -78,21 +87,16 @@ def open_engine(
 
 def _build_run_spec(config: FitConfig, agents: list[str], env_args: Mapping[str, Any]) -> RunSpec:
     """What the processes of a Ray engine need for setting up the run."""
-    return RunSpec(
-        learner=config.learner,
-        learner_args=config.learner_args,
-        env=config.env,
-        env_args={"split": "train", **env_args},
-        policy_loader="llmzoo.runs.policy_loading:load_policies",
-        agents=agents,
-        settings=config.agent_settings(),
-        cohorts=config.cohorts,
-        workers=config.workers,
-        parallel=config.parallel,
-        cpu_offload=config.cpu_offload,
-        total_steps=config.steps,
-        folder=os.getcwd(),
-    )
+    settings = {
+        **shared_fields(config, RunSpec),
+        "env_args": {"split": "train", **env_args},
+        "policy_loader": "llmzoo.runs.policy_loading:load_policies",
+        "agents": agents,
+        "settings": config.agent_settings(),
+        "total_steps": config.steps,
+        "folder": os.getcwd(),
+    }
+    return RunSpec(**settings)
 
 
 def check_engine(

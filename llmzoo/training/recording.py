@@ -96,7 +96,10 @@ def rollout_rows(
     advantages = dict(zip(ids, credits, strict=True))
     if batch.episodes:
         return [
-            _rollout_row([_outcome(episode)], _episode_turns(episode, advantages, agent_policies))
+            _rollout_row(
+                [EpisodeOutcome.from_episode(episode)],
+                _episode_turns(episode, advantages, agent_policies),
+            )
             for episode in batch.episodes[:tasks]
         ]
     seeds = list(dict.fromkeys(ending.seed for ending in batch.endings))[:tasks]
@@ -121,15 +124,6 @@ def _rollout_row(endings: Sequence[EpisodeOutcome], turns: list[Row]) -> Row:
         ],
         "turns": turns,
     }
-
-
-def _outcome(episode: Episode) -> EpisodeOutcome:
-    return EpisodeOutcome(
-        seed=episode.seed,
-        success=episode.success,
-        totals=episode.totals,
-        decisions=len(episode.decisions),
-    )
 
 
 def _tree_turns(

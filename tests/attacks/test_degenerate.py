@@ -38,6 +38,7 @@ CHOSEN = [
     ("debate_v0", {"judge_agent": True}),
     ("debate_v0", {"reward": "cooperative"}),
     ("debate_v0", {"num_agents": 1}),
+    ("mafia_v0", {"num_agents": 1}),
     ("calendar_v0", {"level": "hard", "num_agents": 3}),
     ("propose_v0", {"kind": "countdown"}),
 ]

@@ -116,7 +116,7 @@ def test_runs_of_several_settings(llmzoo, runs, tmp_path):
         ),
         (
             ["expert", "noisy_expert", "--env", "relay_v0", "--out", "l"],
-            "two agents, but relay_v0 has 3",
+            "two sides, but relay_v0 has 3",
         ),
         (["expert", "noisy_expert", "--env", "kuhn_poker_v0", "--env.trys", "1"], "'tries'"),
         (

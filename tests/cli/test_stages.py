@@ -115,7 +115,7 @@ FROZEN = {"policies": "separate", "agent_args": {"planner_1": {"frozen": True}}}
         (
             {"steps": 0},
             {},
-            "stage 2: steps, episodes_per_step and checkpoint_every must be at least 1",
+            "stage 2: steps must be at least 1, got 0",
         ),
         ({"learner_args": {"group_siz": 2}}, {}, "Did you mean 'group_size'?"),
         ({"learner_args": {"group_size": "big"}}, {}, "'group_size' must be a whole number"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 
 import pytest
@@ -23,11 +24,11 @@ from llmzoo.training import fit
 AGENTS = ("player_0", "player_1")
 
 
-def pool(tmp_path, draw="uniform", **args):
+def pool(tmp_path, draw="uniform", sides=(("player_0",), ("player_1",)), **args):
     learner = policy()
-    return Opponents(
-        draw, OpponentArgs(**args), {"policy": learner}, dict.fromkeys(AGENTS, learner), tmp_path
-    )
+    policies = dict.fromkeys(agent for side in sides for agent in side)
+    policies = dict.fromkeys(policies, learner)
+    return Opponents(draw, OpponentArgs(**args), {"policy": learner}, policies, sides, tmp_path)
 
 
 def ending(seed, **totals):
@@ -64,8 +65,11 @@ def test_settings_that_exclude_each_other(tmp_path):
     for given in ({"engine": "ray"}, {"max_off_policy_steps": 1}, {"parallel": "fsdp"}):
         with pytest.raises(ConfigError, match="opponents need"):
             llmzoo.fit(env="kuhn_poker_v0", opponents="latest", out=tmp_path / "run", **given)
-    with pytest.raises(ConfigError, match="two agents that learn"):
-        Opponents("latest", OpponentArgs(), {"p": (one := policy())}, {"player_0": one}, tmp_path)
+    for sides in ([("player_0",), ("player_1",)], [AGENTS, ("player_2",)]):
+        learner = policy()
+        learning = dict.fromkeys(sides[0], learner)
+        with pytest.raises(ConfigError, match="agents that learn on two sides"):
+            Opponents("latest", OpponentArgs(), {"p": learner}, learning, sides, tmp_path)
 
 
 def test_a_win_rate_begins_at_one_half():
@@ -98,14 +102,14 @@ def test_one_agent_learns_in_an_episode_against_an_opponent(tmp_path):
     drawn = Counter(members.matchup(seed) for seed in range(4_000))
     assert drawn[None] / 4_000 == pytest.approx(0.25, abs=0.03)
     against = Counter(place for place in drawn.elements() if place is not None)
-    assert {agent for agent, _ in against} == set(AGENTS)
+    assert {side for side, _ in against} == {(agent,) for agent in AGENTS}
     assert {member for _, member in against} <= {"noisy_expert", "000000"}
-    first = sum(count for (agent, _), count in against.items() if agent == "player_0")
+    first = sum(count for (side, _), count in against.items() if side == ("player_0",))
     assert first / sum(against.values()) == pytest.approx(0.5, abs=0.04)
     for seed in range(50):
         place = members.matchup(seed)
         assert place == members.matchup(seed)
-        assert members.trained_agents(seed, AGENTS) == (AGENTS if place is None else [place[0]])
+        assert members.trained_agents(seed, AGENTS) == (AGENTS if place is None else place[0])
 
 
 def test_opponents_answer_without_tokens_and_the_learner_with_them(tmp_path):
@@ -119,7 +123,7 @@ def test_opponents_answer_without_tokens_and_the_learner_with_them(tmp_path):
         for agent in AGENTS:
             request = PolicyRequest(agent=agent, observation="up", env=env, seed=seed, noise=seed)
             (answers,) = table.respond([request], 2)
-            own = members.matchup(seed)[0] == agent
+            own = members.matchup(seed)[0] == (agent,)
             assert all(answer.trainable is own for answer in answers)
 
 
@@ -144,7 +148,7 @@ def test_games_are_counted_for_the_agent_that_learns(tmp_path):
     members.records.pop("000000", None)
     members.start_iteration(1, 5)  # no copy: only the scripted player
     seeds = range(6)
-    agents = [members.matchup(seed)[0] for seed in seeds]
+    agents = [members.matchup(seed)[0][0] for seed in seeds]
     totals = [2.0, -1.0, 0.0, 1.0, 1.0, -2.0]  # of the agent that learns
     endings = [
         ending(seed, **{agent: own, other(agent): -own})
@@ -157,6 +161,116 @@ def test_games_are_counted_for_the_agent_that_learns(tmp_path):
 
 def other(agent):
     return AGENTS[1 - AGENTS.index(agent)]
+
+
+# Sides of several agents
+
+MAFIA, VILLAGE = ("mafia_0",), ("detective_1", "villager_2", "villager_3", "villager_4")
+
+
+def test_all_agents_of_one_side_learn_and_the_opponent_plays_the_other(tmp_path):
+    members = pool(tmp_path, sides=(MAFIA, VILLAGE), scripted=("expert",), size=0)
+    members.start_iteration(0, 7)
+    env = llmzoo.make("mafia_v0", num_agents=5)
+    env.reset(seed=0)
+    routers = members.with_opponents(dict.fromkeys([*MAFIA, *VILLAGE], members.policies["policy"]))
+    seen = set()
+    for seed in range(8):
+        side, member = members.matchup(seed)
+        assert (side in (MAFIA, VILLAGE), member) == (True, "expert")
+        assert members.trained_agents(seed, (*MAFIA, *VILLAGE)) == side
+        seen.add(side)
+        for agent, router in routers.items():
+            request = PolicyRequest(agent=agent, observation="up", env=env, seed=seed)
+            learns = router.route(request) is members.policies["policy"]
+            assert learns == (agent in side)
+    assert seen == {MAFIA, VILLAGE}
+
+
+def test_an_agent_that_does_not_learn_is_on_no_side(tmp_path):
+    learner = policy()
+    agents = dict.fromkeys(("mafia_0", "villager_2", "villager_4"), learner)
+    sides = (MAFIA, VILLAGE)
+    members = Opponents(
+        "latest", OpponentArgs(), {"policy": learner}, agents, sides, tmp_path / "pool"
+    )
+    assert members.sides == [("mafia_0",), ("villager_2", "villager_4")]
+
+
+def test_a_side_wins_by_its_outcome_also_with_agents_that_have_left(tmp_path):
+    """In all games the village is paid less than the mafia, on average and at most. It wins the first two, and the
+    third has no decision, so that both sides have lost."""
+    members = pool(tmp_path, "prioritized", sides=(MAFIA, VILLAGE), scripted=("expert",), size=0)
+    members.start_iteration(0, 7)
+    by_side = {
+        side: [s for s in range(40) if members.matchup(s)[0] == side] for side in (MAFIA, VILLAGE)
+    }
+    totals = {"mafia_0": -0.2} | dict.fromkeys(VILLAGE, -0.9)
+    won = {"mafia_0": "lost"} | dict.fromkeys(VILLAGE, "won")
+    undecided = dict.fromkeys(totals, "lost")
+
+    def games(side):
+        return tuple(
+            EpisodeOutcome(seed=s, success=True, totals=totals, decisions=9, outcomes=outcomes)
+            for s, outcomes in zip(by_side[side][:3], (won, won, undecided), strict=True)
+        )
+
+    told = members.record_results(Batch(endings=games(VILLAGE)))
+    assert told == {"opponents": 1.0, "win_rate": pytest.approx(2.5 / 3)}
+    told = members.record_results(Batch(endings=games(MAFIA)))
+    assert told["win_rate"] == pytest.approx(0.5 / 3)
+    assert members.records["expert"] == MatchRecord(games=6, won=3.0)
+
+
+def test_the_choice_between_two_agents_is_the_same_as_ever(tmp_path):
+    """Runs with pools of two agents can be repeated: the seed of the iteration is 7, those of the games 0 to 9."""
+    members = pool(tmp_path)
+    members.start_iteration(0, 7)
+    for seed in range(10):
+        rng = random.Random(f"opponents/7/{seed}")
+        rng.random()  # whether it is self-play
+        assert members.matchup(seed)[0] == (rng.choice(AGENTS),)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::llmzoo.errors.ZeroVarianceWarning")
+@pytest.mark.parametrize("learner", ["magrpo", "at_grpo", "ippo"])
+def test_a_run_learns_from_one_side_of_each_game(learner, tmp_path):
+    agents = dict.fromkeys([*MAFIA, *VILLAGE], player())
+    fit(
+        learner,
+        env="mafia_v0",
+        env_args={"num_agents": 5, "prompt": "terse", "days": 1},
+        out=tmp_path / "run",
+        policies=agents,
+        opponents="prioritized",
+        opponents_args={"every": 1, "per_iteration": 1, "gate": 0.9},
+        episodes_per_step=6,
+        steps=2,
+        eval_tasks=2,
+        quiet=True,
+        record_every=1,
+        record_tasks=6,
+    )
+    rows = [
+        json.loads(line) for line in (tmp_path / "run" / "played.jsonl").read_text().splitlines()
+    ]
+    learned = set()
+    for rollout in rows:
+        trained = {
+            turn["agent"]
+            for turn in rollout["turns"]
+            if any(answer["advantage"] is not None for answer in turn["answers"])
+        }
+        assert trained <= set(MAFIA) or trained <= set(VILLAGE)
+        learned |= trained
+    assert "mafia_0" in learned
+    assert len(learned & set(VILLAGE)) > 1
+    newest = checkpoints.latest_checkpoint(tmp_path / "run" / "checkpoints")
+    records = json.loads((newest / "opponents.json").read_text())
+    # every game counts, and the win rate has not reached the gate for a second copy
+    assert set(records) == {"000000"}
+    assert records["000000"][0] == sum(len(rollout["endings"]) for rollout in rows)
 
 
 def test_the_gate_lets_no_copy_in_before_the_last_one_is_beaten(tmp_path):

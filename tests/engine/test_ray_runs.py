@@ -130,7 +130,10 @@ RUNS = {
     ),
     "teachers": ("opd", {"policies": "separate", "learner_args": {"teacher": TEACHERS}}),
     "teacher of adapters": ("opd", {"policies": "lora"}),
-    "named models": ("magrpo", {**THREE, "learner_args": {"role_baseline": 0.9}}),
+    "named models": (
+        "magrpo",
+        {**THREE, "learner_args": {"role_baseline": 0.9, "roles": ["writer_*"]}},
+    ),
     "named adapters": (
         "maxrl",
         {**THREE, "model_args": {"pair": {"form": "lora"}, "single": {"form": "lora"}}},

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import partial
+from typing import Literal
 
 import pytest
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from llmzoo import testing
-from llmzoo.envs.base import FastOrderEnforcingWrapper, Outcome, TextEnv
-from llmzoo.errors import ConfigError
+from llmzoo.envs.base import FastOrderEnforcingWrapper, Outcome, TextEnv, make_env_fns
+from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.registry import to_parallel
 
 
@@ -375,3 +377,71 @@ def test_the_cost_of_a_round_grows_with_the_agents_and_not_with_their_square():
         assert env.infos[env.agent_selection]["active_agent"] == env.agent_selection
     env.step("7")  # the round is over: all infos name the agent that is next
     assert {info["active_agent"] for info in env.infos.values()} == {"agent_0"}
+
+
+class Base(Match):
+    """A base whose ``most`` is for its subclasses to give."""
+
+    def __init__(self, tasks: int, *, most: int, prompt: str = "full", max_turns: int = 4):
+        super().__init__(max_turns=max_turns)
+        self.given = (tasks, most, prompt)
+
+
+class Extended(Base):
+    def __init__(self, *, level: float | None = None, max_turns: int = 2, **options):
+        super().__init__(5, most=7, max_turns=max_turns, **options)
+
+
+class ExtendedTwice(Extended):
+    def __init__(self, *, view: str = "all", **options):
+        super().__init__(**options)
+
+
+class Unchanged(Extended):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("env_class", "names"),
+    [
+        (Base, ["tasks", "most", "prompt", "max_turns"]),
+        (Extended, ["level", "max_turns", "prompt"]),
+        (ExtendedTwice, ["view", "level", "max_turns", "prompt"]),
+        (Unchanged, ["level", "max_turns", "prompt"]),
+        (InTurn, ["kwargs"]),
+    ],
+)
+def test_a_signature_has_the_arguments_that_options_pass_on(env_class, names):
+    assert list(inspect.signature(env_class).parameters) == names
+
+
+class Chosen(Base):
+    def __init__(self, *, view: Literal["all", "half"] = "all", level: Literal[1, 2] | None = None):
+        super().__init__(5, most=7)
+
+
+class Opaque(Chosen):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+
+
+@pytest.mark.parametrize("env_class", [Chosen, Opaque])
+def test_a_literal_hint_is_a_check(env_class):
+    for accepted in ({}, {"view": "half"}, {"level": None}, {"level": 2}):
+        env_class(**accepted)
+    with pytest.raises(ConfigError, match="view must be one of all, half; got 'most'"):
+        env_class(view="most")
+    with pytest.raises(ConfigError, match="level must be one of None, 1, 2; got 3"):
+        env_class(level=3)
+
+
+def test_arguments_that_are_passed_on_are_known_typed_and_checked():
+    parameters = inspect.signature(ExtendedTwice).parameters
+    assert (parameters["max_turns"].default, parameters["max_turns"].annotation) == (2, int)
+    assert parameters["level"].annotation == float | None
+    env, _ = make_env_fns(ExtendedTwice)
+    assert env(prompt="terse").unwrapped.given == (5, 7, "terse")
+    with pytest.raises(UnknownNameError, match=r"unknown argument of \w+ 'most'"):
+        env(most=8)
+    with pytest.raises(ConfigError, match="'max_turns' must be a whole number, got 'many'"):
+        env(max_turns="many")

@@ -103,6 +103,23 @@ def test_one_agent_has_a_running_mean_and_its_own_returns(tmp_path):
     assert advantages(resumed, OTHER)[AGENTS[1]] == [2 - 15 / 16, -15 / 16, 1 / 16, 1 / 16]
 
 
+def test_a_role_is_shared_by_agents_with_one_learner_and_one_policy():
+    """The run's learner has the role writer_*, and so has that of the second agent, which is another one."""
+    options = {"role_baseline": 0.5, "roles": ("writer_*",)}
+    together = an_engine(learner("magrpo", **options))
+    advantages(together, ONE, OTHER)
+    assert set(together.updater.roles.means) == {AGENTS[0]}
+    apart = (
+        an_engine(
+            PerAgentLearner(learner("magrpo", **options), {AGENTS[1]: learner("marloo", **options)})
+        ),
+        an_engine(learner("magrpo", **options), "separate"),
+    )
+    for engine in apart:
+        advantages(engine, ONE, OTHER)
+        assert set(engine.updater.roles.means) == set(AGENTS)
+
+
 def test_filters_are_those_of_the_agent():
     same = replace(ONE, returns=(0.5,) * 4), replace(OTHER, returns=(0.5,) * 4)
     own = learner("mareinforce", zero_variance_groups="drop")

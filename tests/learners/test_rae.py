@@ -2,8 +2,13 @@
 
 import pytest
 import torch
+from toy_envs import Parities
 
-from llmzoo.learners.rae import role_advantages
+from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.learners import learner_class
+from llmzoo.learners.rae import assign_roles, check_roles, role_advantages
+
+CREW = ["lead_0", "worker_1", "worker_2", "scout_3", "scout_4"]
 
 
 def after(mean, value, decay):
@@ -54,3 +59,42 @@ def test_updating_a_role_first_only_shrinks_a_single_advantage():
 def test_a_role_on_worked_numbers():
     advantages, _ = role_advantages(torch.tensor([1.0, 0.0, 0.5, 0.5]), 0.2, 0.9)
     assert advantages.tolist() == pytest.approx([0.8, -0.2, 0.3, 0.3])
+
+
+# Which agents share a role
+
+
+@pytest.mark.parametrize(
+    ("patterns", "expected"),
+    [
+        ((), CREW),
+        (("worker_*",), ["lead_0", "worker_1", "worker_1", "scout_3", "scout_4"]),
+        (("scout_*", "worker_*"), ["lead_0", "worker_1", "worker_1", "scout_3", "scout_3"]),
+        (("worker_*", "worker_2"), CREW),  # a name comes before patterns
+        (("*",), ["lead_0"] * 5),
+    ],
+)
+def test_a_role_is_called_after_its_first_agent(patterns, expected):
+    check_roles(patterns, CREW)
+    assert assign_roles(patterns, CREW) == dict(zip(CREW, expected, strict=True))
+
+
+def test_roles_that_cannot_be():
+    with pytest.raises(UnknownNameError, match=r"wroker_\*.*lead_0"):
+        check_roles(("worker_*", "wroker_*"), CREW)
+    several = r"worker_1 has several roles: worker_\*, \*_1.*name worker_1 among the roles"
+    with pytest.raises(ConfigError, match=several):
+        check_roles(("worker_*", "*_1"), CREW)
+    check_roles(("worker_*", "*_1", "worker_1"), CREW)
+
+
+@pytest.mark.parametrize("name", ["magrpo", "at_grpo", "opd"])
+def test_learners_check_roles_before_a_run(name):
+    cls = learner_class(name)
+    given = {"teacher": "x", "reward_weight": 1.0, "group_size": 2} if name == "opd" else {}
+    env = Parities()
+    learner = cls(cls.Config(role_baseline=0.9, roles=("writer_*",), **given))
+    learner.check(env, env.possible_agents)
+    learner = cls(cls.Config(role_baseline=0.9, roles=("reader_*",), **given))
+    with pytest.raises(UnknownNameError, match=r"reader_\*"):
+        learner.check(env, env.possible_agents)

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tiny_models import FakePolicy
+from tiny_models import FakePolicy, policy
 from toy_envs import Adder
 
 from llmzoo.envs.base import Outcome, TextEnv
@@ -141,11 +141,12 @@ def test_a_running_baseline_is_weighed_too():
     learners = [
         MAREINFORCE(JointConfig(role_baseline=0.9, weigh_by_reach=weigh)) for weigh in (False, True)
     ]
+    agents = dict.fromkeys((group.agent for group in batch.groups), policy())
+    run = RunPolicies(
+        policies={"policy": next(iter(agents.values()))}, agent_policies=agents, total_steps=1
+    )
     plain, weighed = (
-        GroupUpdater(
-            learner, RunPolicies(policies={}, agent_policies={}, total_steps=1)
-        )._score_groups(learner, batch.groups)
-        for learner in learners
+        GroupUpdater(learner, run)._score_groups(learner, batch.groups) for learner in learners
     )
     for one, other in zip(plain, weighed, strict=True):
         assert other.advantages.tolist() == pytest.approx(

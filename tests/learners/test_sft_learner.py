@@ -378,8 +378,8 @@ def test_rows_that_do_not_fit_are_counted_and_left_out(tmp_path):
     ("options", "complaint"),
     [
         ({"source": "self"}, "set top, min_return or success_only"),
-        ({"top": 0.0}, "top must be above 0"),
-        ({"top": 1.5}, "top must be above 0 and at most 1"),
+        ({"top": 0.0}, r"top must be in \(0, 1\]"),
+        ({"top": 1.5}, r"top must be in \(0, 1\]"),
         ({"mode": "both"}, "mode must be behaviour, world_model or mix"),
         ({"mode": "world_model", "top": 0.5}, "select episodes to imitate"),
         ({"world_model_weight": 0.5}, "unless mode is 'mix'"),

@@ -75,7 +75,9 @@ def test_a_batch_arrives_as_it_was():
         cut_off=("a",),
         timed_task=True,
     )
-    ending = EpisodeOutcome(seed=3, success=False, totals={"a": math.inf}, decisions=1)
+    ending = EpisodeOutcome(
+        seed=3, success=False, totals={"a": math.inf}, decisions=1, outcomes={"a": "won"}
+    )
     batch = Batch(groups=(group(), group(greedy=None)), endings=(ending,), episodes=(episode,))
     back = wire.load(wire.dump(batch))
     assert back == batch

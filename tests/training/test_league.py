@@ -25,6 +25,7 @@ from llmzoo.evaluation.league_summary import summarize_league
 from llmzoo.evaluation.standings import League
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Completion, Decision, Episode
 from llmzoo.records.episode_rows import load_episodes
 from llmzoo.runs import named_policies, run_folder
 from llmzoo.training import fit
@@ -134,13 +135,38 @@ def test_points_and_returns_are_those_of_the_games(tmp_path):
     assert any("10 distinct deals are few" in note for note in result.notes)
 
 
+SIDES = (("a",), ("b",))
+
+
 def games(ids, first, second):
-    return Games(
-        ids=ids,
-        returns={"a": first, "b": second},
-        answers={"a": 4, "b": 4},
-        errors={"a": 1, "b": 0},
-    )
+    """Games with one action of each agent; the rules refused the first one of a."""
+
+    def decision(agent, number):
+        refused = "malformed" if (agent, number) == ("a", 0) else None
+        completion = Completion(text="x")
+        return Decision(
+            agent=agent,
+            turn=0,
+            observation="?",
+            completion=completion,
+            reward=0.0,
+            info={"error": refused},
+        )
+
+    episodes = [
+        Episode(
+            env_id="x",
+            seed=number,
+            decisions=tuple(decision(agent, number) for agent in "ab"),
+            terminated=True,
+            truncated=False,
+            success=True,
+            totals={"a": own, "b": theirs},
+            info={"task_id": id},
+        )
+        for number, (id, own, theirs) in enumerate(zip(ids, first, second, strict=True))
+    ]
+    return Games.from_episodes(episodes, SIDES)
 
 
 def test_a_game_whose_sum_is_not_zero_is_won_by_the_larger_return():
@@ -150,7 +176,7 @@ def test_a_game_whose_sum_is_not_zero_is_won_by_the_larger_return():
         (0, 1): games(("x", "y", "x"), (5.0, 2.0, 3.0), (4.0, 2.0, 1.0)),
         (1, 0): games(("x", "y", "x"), (6.0, 0.0, 1.0), (1.0, 0.0, 2.0)),
     }
-    table = GameTable(2, ("a", "b"), results)
+    table = GameTable(2, SIDES, results)
     assert table.deals == 3
     assert table.distinct_deals == 2
     assert [*table.iter_games()] == [
@@ -163,11 +189,16 @@ def test_a_game_whose_sum_is_not_zero_is_won_by_the_larger_return():
     assert own["score"] == pytest.approx(4 / 6, abs=1e-6)
     assert own["by_position"] == {"a": pytest.approx(2.5 / 3, abs=1e-6), "b": 0.5}
     assert own["mean_return"] == pytest.approx((5 + 2 + 3 + 1 + 0 + 2) / 6, abs=1e-6)
-    assert own["errors"] == pytest.approx(1 / 8)
+    assert own["errors"] == pytest.approx(1 / 6, abs=1e-6)
     assert table.pair_results(0, 1)["mean_return"] == (
         pytest.approx(13 / 6, abs=1e-6),
         pytest.approx(14 / 6, abs=1e-6),
     )
+
+
+def test_returns_that_differ_by_a_rounding_error_are_a_draw():
+    assert 0.1 + 0.2 > 0.3
+    assert games(("x",), (0.1 + 0.2,), (0.3,)).points == ((0.5,), (0.5,))
 
 
 def test_where_all_are_paid_alike_every_game_is_a_draw(tmp_path):
@@ -350,8 +381,14 @@ def test_a_killed_league_goes_on(run, tmp_path):
         (KUHN, ["expert", "noisy_expert"], {"deals": 1}, "deals must be at least 2"),
         (KUHN, ["expert", "noisy_expert"], {"device": "cpu"}, "device would have no effect"),
         (KUHN, {"a": "expert", "b": "noisy_expert"}, {"device": "cpu"}, "device are for names"),
-        ("relay_v0", ["expert", "noisy_expert"], {}, "has 3 .*llmzoo eval compare"),
+        ("relay_v0", ["expert", "noisy_expert"], {}, "two sides, .*has 3 .*llmzoo eval compare"),
         ("sudoku_v0", ["expert", "noisy_expert"], {"env_args": {"num_agents": 1}}, "has 1 "),
+        (
+            "debate_v0",
+            ["expert", "random"],
+            {"env_args": {"judge_agent": True}},
+            "; judge_2.: choose",
+        ),
     ],
 )
 def test_what_is_refused(env, names, options, match, tmp_path):
@@ -412,6 +449,6 @@ def test_enough_deals_and_wins_need_no_note():
         (1, 0): games(tuple(map(str, range(40))), (1.0, 0.0) * 20, (0.0, 1.0) * 20),
     }
     two = make_entrants(["expert", "noisy_expert"], ["a", "b"])
-    result = summarize_league(two, ["a", "b"], results, env="x", seed=0, split="test")
+    result = summarize_league(two, SIDES, results, env="x", seed=0, split="test")
     assert result.notes == ()
     assert [player.score for player in result.players] == [0.5, 0.5]

@@ -432,9 +432,15 @@ def test_stages_have_rows_of_their_own(folder, tmp_path):
         assert [row["step"] for row in rows(tmp_path / name)] == [1, 1]
 
 
-@pytest.mark.parametrize("settings", [{"record_every": -1}, {"record_tasks": 0}])
-def test_refusals(settings):
-    with pytest.raises(ConfigError, match="record_every must be at least 0"):
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"record_every": -1}, "record_every must be at least 0, got -1"),
+        ({"record_tasks": 0}, "record_tasks must be at least 1, got 0"),
+    ],
+)
+def test_refusals(settings, reason):
+    with pytest.raises(ConfigError, match=reason):
         FitConfig(**settings)
 
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, Protocol
 from pettingzoo import AECEnv
 
 from llmzoo.envs.base import FastOrderEnforcingWrapper, TextEnv
-from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.errors import ConfigError, UnknownNameError, require_extra
 from llmzoo.registry import EXTERNAL_COLLECTIONS, EnvSpec
 
 
@@ -53,12 +53,10 @@ class Collection(Protocol):
 
 
 def load_collection(name: str) -> Collection:
-    """The module of a collection. Raises :class:`MissingExtraError` if its package is absent."""
+    """The module of a collection. Raises :class:`llmzoo.errors.MissingExtraError` if its package is absent."""
     module: Any = import_module(EXTERNAL_COLLECTIONS[name])
-    try:
+    with require_extra(f"the collection {name!r}", module.EXTRA):
         import_module(module.PACKAGE)
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"the collection {name!r}", module.EXTRA, error.name) from error
     return module
 
 
@@ -72,7 +70,7 @@ def spec(id: str) -> EnvSpec:
     """The :class:`EnvSpec` of ``"collection:task"``.
 
     Raises :class:`UnknownNameError` with the nearest name, :class:`ConfigError` for a task that is
-    refused, with the reason, and :class:`MissingExtraError` if the package is absent.
+    refused, with the reason, and :class:`llmzoo.errors.MissingExtraError` if the package is absent.
     """
     collection_name, _, name = id.partition(":")
     module = load_collection(collection_name)

@@ -32,7 +32,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
 from llmzoo.adapters.external import ExternalTaskInfo
 from llmzoo.adapters.external.global_random import GlobalRandomState
@@ -69,24 +69,9 @@ _REFUSED_KINDS = {
 class Task(ReplayedGame):
     """A game of GEM."""
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        max_turns: int = 300,
-        prompt: Literal["full", "terse"] = "full",
-        split: str = "train",
-        render_mode: str | None = None,
-    ):
+    def __init__(self, name: str, **options: Any):
         self.name = name
-        super().__init__(
-            f"gem:{name}",
-            [_AGENT],
-            max_turns=max_turns,
-            prompt=prompt,
-            split=split,
-            render_mode=render_mode,
-        )
+        super().__init__(f"gem:{name}", [_AGENT], **options)
 
     def engine(self, seed: int) -> GameEngine:
         return _GemEngine(self.name, seed)

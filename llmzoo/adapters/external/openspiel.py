@@ -37,7 +37,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
 from llmzoo.adapters.external import ExternalTaskInfo
 from llmzoo.envs.base import Outcome
@@ -77,25 +77,17 @@ class Task(MoveGame[OpenSpielState]):
         self,
         name: str,
         *,
-        tries: int = 2,
-        illegal_penalty: float = 0.1,
         forfeit_penalty: float = 1.0,
         max_turns: int = 400,
-        prompt: Literal["full", "terse"] = "full",
-        split: str = "train",
-        render_mode: str | None = None,
+        **options: Any,
     ):
         self.game = _game(name)
         super().__init__(
             f"openspiel:{name}",
             _player_names(self.game),
-            tries=tries,
-            illegal_penalty=illegal_penalty,
             forfeit_penalty=forfeit_penalty,
             max_turns=max_turns,
-            prompt=prompt,
-            split=split,
-            render_mode=render_mode,
+            **options,
         )
         self._game_type = self.game.get_type()
 

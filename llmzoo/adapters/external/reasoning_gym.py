@@ -50,7 +50,6 @@ from llmzoo.adapters.external import ExternalTaskInfo
 from llmzoo.adapters.external.global_random import GlobalRandomState
 from llmzoo.adapters.external.printing import silence_prints
 from llmzoo.adapters.external.reasoning_gym_scores import REFUSED_GENERATORS, score_answer
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.tasks import GeneratedTasks, describe_task
 from llmzoo.envs.text import truncate
@@ -113,7 +112,6 @@ class Task(TextEnv[QuestionState]):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        check_choice("prompt", prompt, ("full", "terse"))
         if not 1 <= num_agents <= MAX_AGENTS:
             raise ConfigError(f"num_agents must be 1 to {MAX_AGENTS}, got {num_agents}")
         agents = ["solver_0", *(f"reviewer_{number}" for number in range(1, num_agents))]

@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
 from llmzoo.adapters.external import ExternalTaskInfo
 from llmzoo.adapters.external.global_random import GlobalRandomState
@@ -52,29 +52,13 @@ EXTRA = "textarena"
 class Task(ReplayedGame):
     """A game of TextArena."""
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        num_agents: int | None = None,
-        max_turns: int = 300,
-        prompt: Literal["full", "terse"] = "full",
-        split: str = "train",
-        render_mode: str | None = None,
-    ):
+    def __init__(self, name: str, *, num_agents: int | None = None, **options: Any):
         fewest = min_players(_game_folder(name))
         players = fewest if num_agents is None else num_agents
         if players < fewest:
             raise ConfigError(f"textarena:{name} has at least {fewest} players, got {num_agents}")
         self.name = name
-        super().__init__(
-            f"textarena:{name}",
-            _agents(players),
-            max_turns=max_turns,
-            prompt=prompt,
-            split=split,
-            render_mode=render_mode,
-        )
+        super().__init__(f"textarena:{name}", _agents(players), **options)
 
     def engine(self, seed: int) -> GameEngine:
         return _TextArenaEngine(self.name, len(self.possible_agents), seed)

@@ -57,7 +57,6 @@ from llmzoo.adapters.external.verifiers_runs import (
     run_with_replies,
 )
 from llmzoo.envs import tasks as splits
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import MAX_OBSERVATION_CHARS, Outcome, TextEnv, find_length_errors
 from llmzoo.envs.text import replace_surrogates, truncate
 from llmzoo.errors import ConfigError, UnknownNameError
@@ -119,7 +118,6 @@ class Task(TextEnv[Exchange]):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        check_choice("prompt", prompt, ("full", "terse"))
         if max_turns < 1 or time_limit <= 0 or (max_tasks is not None and max_tasks < 1):
             raise ConfigError(
                 f"max_turns and max_tasks are at least 1 and time_limit above 0, got "

@@ -10,7 +10,7 @@ from pettingzoo import AECEnv
 
 from llmzoo.adapters.trl.table import Others, TrlSetup
 from llmzoo.envs.forking import fork
-from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.errors import ConfigError, require_extra
 from llmzoo.policies.base import Policy, PolicyRequest
 from llmzoo.records import Decision, Episode
 from llmzoo.rollout.episodes import episode_rollout
@@ -247,11 +247,9 @@ def rows_from_prompts(prompts: Sequence[Any], k: int) -> list[DecisionRow]:
 
 def _policy(trainer: Any) -> TransformersPolicy:
     """The model that TRL trains, with the trainer's sampling settings."""
-    try:
+    with require_extra("TRL's rollout_func", "train"):
         from llmzoo.policies.settings import Chat, Sampling
         from llmzoo.policies.transformers import TransformersPolicy
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("TRL's rollout_func", "train", error.name) from error
     args = trainer.args
     unsupported = {
         "use_vllm": args.use_vllm,

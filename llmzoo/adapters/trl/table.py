@@ -10,7 +10,7 @@ from pettingzoo import AECEnv
 
 from llmzoo import registry
 from llmzoo.adapters.others import Others, fill_other_agents
-from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.errors import ConfigError, UnknownNameError, require_extra
 from llmzoo.evaluation.collect import prompt_style_args, refuse_fallback
 
 
@@ -81,10 +81,8 @@ def dataset(seeds: Iterable[int], *, decisions: int | None = None, instructions:
     ``"decision"``. The model does not read the text of that message; it reads its agent's
     observation.
     """
-    try:
+    with require_extra("TRL's dataset", "train"):
         from datasets import Dataset
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("TRL's dataset", "train", error.name) from error
     seeds = [int(seed) for seed in seeds]
     if not seeds:
         raise ConfigError("a dataset needs at least one seed")

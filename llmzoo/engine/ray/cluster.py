@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from llmzoo.engine.ray.config import Bundle, RayArgs
-from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.errors import ConfigError, require_extra
 
 # set before Ray is imported: no output of its own, and no usage statistics
 _QUIET = {"RAY_DEDUP_LOGS_SKIP_REGEX": "(?s).*", "RAY_USAGE_STATS_ENABLED": "0"}
@@ -36,12 +36,9 @@ def _quiet() -> Iterator[None]:
 
 
 def import_ray() -> ModuleType:
-    """Import Ray quietly. Raises :class:`MissingExtraError`."""
-    try:
-        with _quiet():
-            import ray
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("engine='ray'", "ray", error.name) from error
+    """Import Ray quietly. Raises :class:`llmzoo.errors.MissingExtraError`."""
+    with require_extra("engine='ray'", "ray"), _quiet():
+        import ray
     return ray
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal
 
+from llmzoo.bounds import check_bounds
 from llmzoo.errors import ConfigError
+from llmzoo.fields import field_names
 from llmzoo.names import check_names
 
 Bundle = dict[str, float]  # the resources of one worker: its number of "CPU" and "GPU"
@@ -36,17 +38,12 @@ class RayArgs:
     start_seconds: float = 300.0  # time limit for reserving resources, and for loading models
 
     def __post_init__(self) -> None:
-        for name in ("rollout_workers", "update_ranks", "state_every"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.shares is not None and self.shares < 1:
-            raise ConfigError(f"shares must be at least 1, got {self.shares}")
+        check_bounds(self, rollout_workers="at least 1", update_ranks="at least 1")
+        check_bounds(self, state_every="at least 1", shares="at least 1", start_seconds="above 0")
         if self.address is not None and self.address.startswith("ray://"):
             raise ConfigError(
                 "Ray Client (ray://) is not supported: start the run on a machine of the cluster"
             )
-        if not self.start_seconds > 0:
-            raise ConfigError(f"start_seconds must be above 0, got {self.start_seconds}")
         for name in ("rollout_cpus", "rollout_gpus", "update_cpus", "update_gpus"):
             count = getattr(self, name)
             if count < 0 or (count > 1 and count != int(count)):
@@ -75,7 +72,7 @@ class RayArgs:
 
 def ray_args(values: Mapping[str, Any]) -> RayArgs:
     """Options by name; raises :class:`llmzoo.errors.UnknownNameError` or :class:`ConfigError`."""
-    check_names("option of engine 'ray'", values, [field.name for field in fields(RayArgs)])
+    check_names("option of engine 'ray'", values, field_names(RayArgs))
     for name, value in values.items():
         _check(name, value)
     return RayArgs(**values)

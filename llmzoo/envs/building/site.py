@@ -82,12 +82,11 @@ class BuildingSite(TextEnv[SiteState[Task, World]], Generic[Task, World]):
         *,
         max_turns: int,
         most: int,
-        message_chars: int = 0,
+        message_chars: int,
         prompt: Literal["full", "terse"] = "full",
         team_weight: float = 1.0,
         render_mode: str | None = None,
     ):
-        check_choice("prompt", prompt, ("full", "terse"))
         check_range("max_turns", max_turns, 1, MAX_ROUNDS)
         check_range("message_chars", message_chars, 0, MAX_MESSAGE_CHARS)
         super().__init__(

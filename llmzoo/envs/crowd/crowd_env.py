@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeVar
 
-from llmzoo.envs.argument_checks import check_choice, check_range
+from llmzoo.envs.argument_checks import check_range
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.crowd.actions import read_answer
 from llmzoo.envs.messages import MAX_MESSAGE_CHARS, quote_message
@@ -53,17 +53,23 @@ class RoundResult(Generic[World]):
     local: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
-def count_members(name: str, num_agents: int, members: int | None, default: int) -> int:
+def count_members(
+    name: str,
+    num_agents: int,
+    members: int | None,
+    default: int,
+    fewest: int = FEWEST_MEMBERS,
+) -> int:
     """How many members there are; raises :class:`llmzoo.errors.ConfigError`.
 
     ``name``: of the argument ``members``, whose default None stands for ``num_agents``, or for ``default`` if
     one agent plays all.
     """
     if num_agents != 1:
-        check_range("num_agents", num_agents, FEWEST_MEMBERS, MOST_MEMBERS)
+        check_range("num_agents", num_agents, fewest, MOST_MEMBERS)
     if members is None:
         members = default if num_agents == 1 else num_agents
-    check_range(name, members, FEWEST_MEMBERS, MOST_MEMBERS)
+    check_range(name, members, fewest, MOST_MEMBERS)
     if num_agents not in (1, members):
         raise ConfigError(
             f"num_agents must be 1, or as many as {name} ({members}), got {num_agents}"
@@ -89,12 +95,11 @@ class CrowdEnv(TextEnv[CrowdState[Task, World]], Generic[Task, World, Value]):
         members: Sequence[str],
         alone: str,
         *,
-        message_chars: int,
-        prompt: Literal["full", "terse"],
-        team_weight: float,
-        render_mode: str | None,
+        message_chars: int = 0,
+        prompt: Literal["full", "terse"] = "full",
+        team_weight: float = 1.0,
+        render_mode: str | None = None,
     ):
-        check_choice("prompt", prompt, ("full", "terse"))
         check_range("message_chars", message_chars, 0, MAX_MESSAGE_CHARS)
         super().__init__(
             [alone] if alone else list(members),

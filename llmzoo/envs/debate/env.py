@@ -85,7 +85,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from llmzoo.endpoints import Endpoint
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv, make_env_fns
 from llmzoo.envs.debate import briefing, players
 from llmzoo.envs.debate.judge import rules, verdicts
@@ -107,7 +106,6 @@ from llmzoo.envs.debate.tasks import (
 from llmzoo.envs.tasks import TaskList, describe_task
 from llmzoo.errors import ConfigError
 
-REWARDS = ("zero-sum", "cooperative")
 LONE_DEBATER = "debater_0"
 COOPERATIVE_SCORE = 0.5  # both sides must reach this score for a cooperative success
 WON, DRAWN, LOST = "won", "drawn", "lost"
@@ -148,8 +146,6 @@ class DebateEnv(TextEnv[DebateState]):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        check_choice("reward", reward, REWARDS)
-        check_choice("prompt", prompt, ("full",))
         self.alone = num_agents == 1
         agents = [LONE_DEBATER] if self.alone else _agent_names(per_side, judge_agent)
         _check_agents(per_side, max_turns, num_agents, judge_agent)

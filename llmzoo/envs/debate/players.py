@@ -82,7 +82,7 @@ def noisy_expert(debate: Debate, side: str, rng: random.Random) -> str:
         (
             *[good] * 5,
             good[: rng.randrange(40, len(good))],  # unfinished
-            _misquote_figures(good, rng),
+            re.sub(r"[0-9]+", lambda match: str(rng.randrange(11, 990)), good),
             _draft_from_brief(debate, side),
             f"{point.claim} Everybody knows that.",  # no evidence
             " ".join(line for point in brief.points for line in (point.claim, point.evidence)),
@@ -130,8 +130,3 @@ def _name_subject(topic: Topic, side: str, target: Sentence) -> str:
             ranked.setdefault(stem(word), (word.isalpha(), noun, len(word), word))
     first, *rest = [word for *_, word in sorted(ranked.values(), reverse=True)[:3]]
     return " and ".join([", ".join([first, *rest[:-1]]), *rest[-1:]])
-
-
-def _misquote_figures(evidence: str, rng: random.Random) -> str:
-    """Evidence with wrong figures."""
-    return re.sub(r"[0-9]+", lambda match: str(rng.randrange(11, 990)), evidence)

@@ -10,7 +10,7 @@ import numpy as np
 
 from llmzoo.envs.drawing.board import Board
 from llmzoo.envs.drawing.palette import PAPER
-from llmzoo.errors import MissingExtraError
+from llmzoo.errors import require_extra
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -26,7 +26,7 @@ def to_rgb(board: Board) -> np.ndarray:
     """The picture of a board, [height, width, 3] uint8.
 
     Cells are 56 pixels wide, or less if a side of the board has more than 17. Raises
-    :class:`MissingExtraError` if Pillow is not installed.
+    :class:`llmzoo.errors.MissingExtraError` if Pillow is not installed.
     """
     return np.asarray(to_image(board))
 
@@ -59,7 +59,7 @@ def save_gif(boards: Sequence[Board], path: Path, seconds: float = 0.3) -> None:
 
 
 def require_pillow() -> None:
-    """Raise :class:`MissingExtraError` if Pillow is not installed."""
+    """Raise :class:`llmzoo.errors.MissingExtraError` if Pillow is not installed."""
     _import_pillow("a picture of a board")
 
 
@@ -69,8 +69,6 @@ def _cell_side(board: Board) -> int:
 
 
 def _import_pillow(what: str) -> Any:
-    try:
+    with require_extra(what, "train"):
         from PIL import Image
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(what, "train", error.name) from error
     return Image

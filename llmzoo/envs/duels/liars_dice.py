@@ -39,7 +39,7 @@ from __future__ import annotations
 
 import random
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.duels.env import Duel
@@ -124,23 +124,12 @@ class raw_env(Duel[LiarsDiceState]):
         self,
         *,
         faces: int = 4,
-        tries: int = 2,
-        illegal_penalty: float = 0.1,
         forfeit_penalty: float = 2.0,
-        prompt: Literal["full", "terse"] = "full",
-        split: str = "train",
-        render_mode: str | None = None,
+        **options: Any,
     ):
         self.faces = faces
         self.rules = _make_rules(faces)
-        super().__init__(
-            tries=tries,
-            illegal_penalty=illegal_penalty,
-            forfeit_penalty=forfeit_penalty,
-            prompt=prompt,
-            split=split,
-            render_mode=render_mode,
-        )
+        super().__init__(forfeit_penalty=forfeit_penalty, **options)
 
     def advice(self, player: int, rng: random.Random) -> str:
         state = self.episode.position

@@ -118,7 +118,6 @@ class PlanningGame(TextEnv[PlanningState[Task, World]], Generic[Task, World, Pla
     terse_name: ClassVar[str]  # the game's name in terse prompts
     board_cells: ClassVar[Mapping[str, BoardCell]] = {}  # the board's cell for each symbol of draw
     split_note: ClassVar[str] = ""  # a sentence: what only one agent sees besides its half
-    prompts: ClassVar[tuple[str, ...]] = ("full", "terse")  # the values of the option prompt
 
     def __init__(
         self,
@@ -133,10 +132,6 @@ class PlanningGame(TextEnv[PlanningState[Task, World]], Generic[Task, World, Pla
         render_mode: str | None = None,
     ):
         check_choice("num_agents", num_agents, (1, 2))
-        if prompt not in self.prompts:
-            *others, last = map(repr, self.prompts)
-            raise ConfigError(f"prompt must be {', '.join(others)} or {last}, got {prompt!r}")
-        check_choice("view", view, ("full", "split"))
         if view == "split" and num_agents != 2:
             raise ConfigError(
                 "view='split' is for two agents, each with one half; got num_agents=1"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from typing import ClassVar, Generic
+from typing import Generic
 
 from llmzoo.envs.games import cells
 from llmzoo.envs.games.cells import Position
@@ -23,8 +23,6 @@ class WalkingGame(PlanningGame[Task, World, str], Generic[Task, World]):
 
     In the form of cells the expert draws at random, by the episode's seed, among plans that are as good.
     """
-
-    prompts: ClassVar = (*PlanningGame.prompts, "cells")
 
     def place(self, world: World) -> Position:
         """The row and column of the player."""

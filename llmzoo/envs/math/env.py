@@ -123,9 +123,6 @@ class Math(ReasoningEnv):
         render_mode: str | None = None,
     ):
         check_choice("family", family, (None, *generator.FAMILIES))
-        check_choice("level", level, (None, *generator.LEVELS))
-        check_choice("source", source, ("generator",))
-        check_choice("view", view, ("full", "split"))
         self.view = view
         self.message_chars = check_message_limit(message_chars)
         self.family = family

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.math import answers, players, prompts, scoring
 from llmzoo.envs.math.prompts import role_of
@@ -83,9 +82,6 @@ class ReasoningEnv(TextEnv[MathState]):
         team_weight: float = 1.0,
         render_mode: str | None = None,
     ):
-        if prompt not in ("full", "terse"):
-            raise ConfigError(f"prompt must be 'full' or 'terse', got {prompt!r}")
-        check_choice("feedback", feedback, ("none", "verdict"))
         answers.require_mpmath(self.metadata["name"])
         super().__init__(
             _agent_names(num_agents, reasoners, tools, aggregator=aggregator),

@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from llmzoo.endpoints import is_local
-from llmzoo.errors import ConfigError, LlmzooError, MissingExtraError
+from llmzoo.errors import ConfigError, LlmzooError, require_extra
 
-try:
+with require_extra("an endpoint over HTTP", "gateway"):
     import h11
     import uvicorn
     from starlette.applications import Starlette
@@ -29,8 +29,6 @@ try:
     from starlette.responses import JSONResponse, Response, StreamingResponse
     from starlette.routing import Route
     from starlette.types import ASGIApp, Receive, Scope, Send
-except ModuleNotFoundError as error:
-    raise MissingExtraError("an endpoint over HTTP", "gateway", error.name) from error
 
 MAX_BODY_BYTES = 10_000_000  # of a request
 _HEADERS_S = 10.0  # from a connection's start, or its last request, to the end of the next headers

@@ -152,14 +152,11 @@ class Propose(TextEnv[ProposeState]):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        check_choice("kind", kind, list(KINDS))
         check_range("numbers", numbers, 3, 5 if kind == "countdown" else 6)
         check_range("most", most, 9, 99)
         check_range("attempts", attempts, 2, 16)
-        check_choice("difficulty", difficulty, list(DIFFICULTIES))
         check_range("earlier", earlier, 0, 3)
         check_choice("num_agents", num_agents, (1, 2))
-        check_choice("prompt", prompt, ("full", "terse"))
         signs = "".join(sorted(set(signs), key=SIGNS.find)) if isinstance(signs, str) else ""
         if not set(signs) <= set(SIGNS) or signs in ("", "*"):
             raise ConfigError("signs are some of + - *, with + or - among them")

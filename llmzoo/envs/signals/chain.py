@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv
 from llmzoo.envs.messages import NOT_DELIVERED
 from llmzoo.envs.signals.code import Alphabet
@@ -60,7 +59,6 @@ class ChainEnv(TextEnv[ChainState[T]], Generic[T]):
         team_weight: float,
         render_mode: str | None,
     ):
-        check_choice("prompt", prompt, ("full", "terse"))
         super().__init__(agents, team_weight=team_weight, render_mode=render_mode)
         self.metadata["delayed_reward_agents"] = agents[:-1]
         self.prompt_style = prompt

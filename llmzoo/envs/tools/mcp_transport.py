@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.errors import ConfigError, require_extra
 
 if TYPE_CHECKING:
     import httpx2
@@ -56,10 +56,8 @@ def http_transport(url: str, timeout_s: float) -> Any:
 
 
 def _import_mcp() -> Any:
-    try:
+    with require_extra("tools of MCP servers", "mcp"):
         import mcp
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("tools of MCP servers", "mcp", error.name) from error
     # the package logs every mistake of a server; it prints nothing unless the user adds a handler
     logging.getLogger("mcp").addHandler(logging.NullHandler())
     logging.getLogger("client").addHandler(logging.NullHandler())

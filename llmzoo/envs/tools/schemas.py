@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, NamedTuple, NewType
 
 from llmzoo.envs.text import truncate
-from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.errors import ConfigError, require_extra
 
 MAX_SHOWN = 3  # wrong arguments named in one error
 MAX_VALUE_CHARS = 60  # of a wrong value, shown in an error
@@ -207,10 +207,8 @@ def _pydantic_schema(
     function: Callable[..., Any], parameters: Mapping[str, Parameter]
 ) -> tuple[dict[str, Any], Check]:
     """The schema and the check of parameters of any types that pydantic can describe as JSON."""
-    try:
+    with require_extra("a tool's JSON schema", "tools"):
         import pydantic
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("a tool's JSON schema", "tools", error.name) from error
 
     # a field's own name must not clash with the methods of a pydantic model; an alias may
     names = {f"field_{number}": name for number, name in enumerate(parameters)}

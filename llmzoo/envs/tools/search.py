@@ -20,7 +20,7 @@ from llmzoo.envs.text import truncate
 from llmzoo.envs.tools import bounded_http
 from llmzoo.envs.tools.corpus import articles
 from llmzoo.envs.tools.toolbox import Tool, ToolError, tool
-from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.errors import ConfigError, require_extra
 
 MAX_RESULTS = 10
 MAX_QUERY_CHARS = 500
@@ -48,10 +48,8 @@ class BM25Index:
     """
 
     def __init__(self, documents: Sequence[Document]):
-        try:
+        with require_extra("the search tool", "tools"):
             import bm25s
-        except ModuleNotFoundError as error:
-            raise MissingExtraError("the search tool", "tools", error.name) from error
         self._documents = sorted(documents, key=lambda document: document.title)
         # the title counts twice: a text's subject outweighs what it mentions
         words = [_words(f"{each.title} {each.title} {each.text}") for each in self._documents]

@@ -43,7 +43,7 @@ An introduction says more than its abstract, which affects support, stretch and 
 are higher in longer texts. Words that are common in papers ("method", "existing", "results") do not count as
 content.
 
-**Arguments.** Those of `tldr_v0` without `on_bad_record`, plus `hub_id`: the data set that
+**Arguments.** Those of `tldr_v0`, plus `hub_id`: the data set that
 `source="hub"` loads, by default that of MAGRPO, `OpenMLRL/arXiv_abstract`. Its records, and those of a
 file, need the field `abstract` or `abstract_text` and may have a `title`.
 
@@ -64,7 +64,7 @@ rewards](../reward_search.md).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.sources import PublicSet, Record
@@ -112,30 +112,9 @@ class Arxiv(TwoAuthors):
         ),
     )
 
-    def __init__(
-        self,
-        *,
-        num_agents: int = 2,
-        max_turns: int = 1,
-        reward: Literal["grounded", "structural"] = "grounded",
-        prompt: Literal["full"] = "full",
-        team_weight: float = 1.0,
-        split: str = "train",
-        source: str = "auto",
-        hub_id: str = HUB_ID,
-        render_mode: str | None = None,
-    ):
+    def __init__(self, *, hub_id: str = HUB_ID, **options: Any):
         self.public_set = replace(self.public_set, hub_id=hub_id)
-        super().__init__(
-            num_agents=num_agents,
-            max_turns=max_turns,
-            reward=reward,
-            prompt=prompt,
-            team_weight=team_weight,
-            split=split,
-            source=source,
-            render_mode=render_mode,
-        )
+        super().__init__(**options)
 
 
 raw_env = Arxiv

@@ -25,7 +25,6 @@ from llmzoo.envs.writing.wording import DELIMITER, Wording
 from llmzoo.errors import NoSolutionError
 
 AUTHOR = "author_0"  # writes both parts alone
-REWARDS = ("grounded", "structural")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +77,6 @@ class TwoAuthors(TextEnv[WritingState]):
         render_mode: str | None = None,
     ):
         check_choice("num_agents", num_agents, (1, 2))
-        check_choice("reward", reward, REWARDS)
-        check_choice("prompt", prompt, ("full",))
         super().__init__(
             list(self.authors) if num_agents == 2 else [AUTHOR],
             simultaneous=True,

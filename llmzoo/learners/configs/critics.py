@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from llmzoo.bounds import check_bounds
 from llmzoo.errors import ConfigError
 from llmzoo.learners.configs.surrogate import SurrogateConfig
 
@@ -33,20 +34,14 @@ class ActorCriticConfig(SurrogateConfig):
 
     def __post_init__(self) -> None:
         SurrogateConfig.__post_init__(self)
-        for name in ("gamma", "lam"):
-            value = getattr(self, name)
-            if not 0.0 <= value <= 1.0:
-                raise ConfigError(f"{name} must be in [0, 1], got {value}")
-        for name in ("value_clip", "target_kl", "critic_learning_rate"):
-            value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise ConfigError(f"{name} must be above 0 or None, got {value}")
+        check_bounds(self, gamma="in [0, 1]", lam="in [0, 1]", value_weight="at least 0")
+        check_bounds(
+            self, value_clip="above 0", target_kl="above 0", critic_learning_rate="above 0"
+        )
         if self.critic == "value_head" and self.critic_model is not None:
             raise ConfigError("critic_model has no effect with critic='value_head'")
         if self.target_kl is not None and self.clip is None:
             raise ConfigError("target_kl requires clip to be set")
-        if self.value_weight < 0:
-            raise ConfigError(f"value_weight must be at least 0, got {self.value_weight}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

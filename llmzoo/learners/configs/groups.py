@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from llmzoo.bounds import check_bounds
 from llmzoo.errors import ConfigError
 from llmzoo.learners import returns
 from llmzoo.learners.configs.surrogate import Reduction, SurrogateConfig
@@ -24,6 +25,7 @@ class GroupConfig(SurrogateConfig):
     whiten: bool = False  # standardise over each policy's batch, after normalize
     rewards: tuple[str, ...] = ()  # functions applied to the returns, such as "scale 2"
     role_baseline: float | None = None  # decay of a running mean per role as baseline
+    roles: tuple[str, ...] = ()  # patterns of agents that share a role, such as worker_*
     zero_variance_groups: Literal["keep", "drop", "resample"] = "keep"  # groups with equal returns
     resamples: int = 2  # how often "resample" may extend a batch
     mask_truncated: bool = False  # leave completions cut off by the token limit out of the loss
@@ -31,14 +33,12 @@ class GroupConfig(SurrogateConfig):
 
     def __post_init__(self) -> None:
         SurrogateConfig.__post_init__(self)
-        if self.group_size < 1:
-            raise ConfigError(f"group_size must be at least 1, got {self.group_size}")
+        check_bounds(self, group_size="at least 1", gamma="in [0, 1]", role_baseline="in [0, 1)")
+        check_bounds(self, resamples="at least 1", replay="at least 0")
         if self.group_size == 1 and (self.normalize or self.zero_variance_groups != "keep"):
             raise ConfigError(
                 "group_size=1 has no variance within a group: set normalize=False and zero_variance_groups='keep'"
             )
-        if not 0.0 <= self.gamma <= 1.0:
-            raise ConfigError(f"gamma must be in [0, 1], got {self.gamma}")
         returns.parse_reward_functions(self.rewards)
         if self.normalize not in (False, True, "components"):
             raise ConfigError(
@@ -48,15 +48,14 @@ class GroupConfig(SurrogateConfig):
             raise ConfigError(
                 "rewards transform the whole return, so normalize must not be 'components'"
             )
-        if self.role_baseline is not None:
-            if not 0.0 <= self.role_baseline < 1.0:
-                raise ConfigError(f"role_baseline must be in [0, 1), got {self.role_baseline}")
-            if self.normalize or self.whiten:
-                raise ConfigError(
-                    "role_baseline replaces the group's baseline: set normalize and whiten to False"
-                )
-        if self.resamples < 1 or self.replay < 0:
-            raise ConfigError("resamples must be at least 1, and replay at least 0")
+        if self.role_baseline is None and self.roles:
+            raise ConfigError("roles require role_baseline: set it, such as 0.95")
+        if isinstance(self.roles, str):
+            raise ConfigError(f"roles must be a list of patterns: write [{self.roles}]")
+        if self.role_baseline is not None and (self.normalize or self.whiten):
+            raise ConfigError(
+                "role_baseline replaces the group's baseline: set normalize and whiten to False"
+            )
         if self.replay and self.clip is None:
             raise ConfigError("replay needs the clipped ratio: set clip, such as 0.2")
 
@@ -101,8 +100,7 @@ class ATGRPOConfig(GroupConfig):
             raise ConfigError(
                 "normalize='components' removes each component's scale: team_reward_weight has no effect, leave it at 1"
             )
-        if self.continuations is not None and self.continuations < 1:
-            raise ConfigError(f"continuations must be at least 1, got {self.continuations}")
+        check_bounds(self, continuations="at least 1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,14 +182,9 @@ class OPDConfig(JointConfig):
             raise ConfigError(f"loss must be reverse_kl or jsd, got {self.loss!r}")
         if self.loss == "reverse_kl" and self.beta is not None:
             raise ConfigError("beta requires loss='jsd'")
-        if self.beta is not None and not 0.0 <= self.beta <= 1.0:
-            raise ConfigError(f"beta must be in [0, 1], got {self.beta}")
-        if not 0.0 <= self.discount <= 1.0:
-            raise ConfigError(f"discount must be in [0, 1], got {self.discount}")
+        check_bounds(self, beta="in [0, 1]", discount="in [0, 1]", reward_weight="at least 0")
         if self.discount and self.loss == "jsd":
             raise ConfigError("discount requires loss='reverse_kl'")
-        if self.reward_weight < 0:
-            raise ConfigError(f"reward_weight must be at least 0, got {self.reward_weight}")
         if self.zero_variance_groups != "keep":
             raise ConfigError(
                 "the teacher gives credit in every group: set zero_variance_groups='keep'"

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from llmzoo.errors import ConfigError
+from llmzoo.bounds import check_bounds
 
 SMALL_MODEL_PARAMETERS = 10_000_000  # smaller models need a much higher learning rate
 DEFAULT_UPDATE_KL = 0.001  # nats per token: the limit for a small model without a known rate
@@ -27,11 +27,6 @@ def update_kl_limit(max_update_kl: float | None, parameters: int, *, known_rate:
     return DEFAULT_UPDATE_KL if not known_rate and parameters < SMALL_MODEL_PARAMETERS else math.inf
 
 
-def check_update_kl(max_update_kl: float | None) -> None:
-    if max_update_kl is not None and not max_update_kl > 0:
-        raise ConfigError(f"max_update_kl must be above 0, got {max_update_kl}")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizerConfig:
     """Options of every learner's optimiser."""
@@ -48,14 +43,8 @@ class OptimizerConfig:
     rates_of_small: ClassVar[tuple[float, float]] = (2e-4, 2e-3)
 
     def __post_init__(self) -> None:
-        if self.learning_rate is not None and self.learning_rate <= 0:
-            raise ConfigError(f"learning_rate must be above 0, got {self.learning_rate}")
-        if not 0.0 <= self.adam_beta1 < 1.0:
-            raise ConfigError(f"adam_beta1 must be in [0, 1), got {self.adam_beta1}")
-        if self.warmup < 0 or self.weight_decay < 0 or self.max_grad_norm <= 0:
-            raise ConfigError(
-                "warmup and weight_decay must be at least 0, and max_grad_norm above 0"
-            )
+        check_bounds(self, learning_rate="above 0", adam_beta1="in [0, 1)", warmup="at least 0")
+        check_bounds(self, weight_decay="at least 0", max_grad_norm="above 0")
 
     def rate_for(self, parameters: int, *, adapter: bool = False) -> float:
         """The configured learning rate, or the default for full weights or for an adapter.

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
+from llmzoo.bounds import check_bounds
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.learners.configs.optimizer import check_update_kl, update_kl_limit
+from llmzoo.learners.configs.optimizer import update_kl_limit
 from llmzoo.learners.configs.rows import RowsConfig
 from llmzoo.learners.preferences import PairChoice
 from llmzoo.names import check_names
@@ -50,21 +51,18 @@ class PreferenceConfig(RowsConfig):
 
     def __post_init__(self) -> None:
         RowsConfig.__post_init__(self)
-        check_update_kl(self.max_update_kl)
+        check_bounds(self, max_update_kl="above 0", beta="above 0", rounds="at least 0")
+        check_bounds(
+            self,
+            gamma="in [0, 1]",
+            group_size="at least 2",
+            min_gap="at least 0",
+            ld_alpha="in [0, 1]",
+        )
         check_names("loss_type", self.losses, self.allowed_losses)
         self._check_loss_options()
-        if self.beta <= 0:
-            raise ConfigError(f"beta must be above 0, got {self.beta}")
-        if self.rounds is not None and self.rounds < 0:
-            raise ConfigError(f"rounds must be at least 0, got {self.rounds}")
-        if self.group_size < 2:
-            raise ConfigError(f"group_size must be at least 2 to form pairs, got {self.group_size}")
-        if not 0.0 <= self.gamma <= 1.0:
-            raise ConfigError(f"gamma must be in [0, 1], got {self.gamma}")
         if self.pairs not in ("gap", "random", "all"):
             raise UnknownNameError("pairs", self.pairs, ("gap", "random", "all"))
-        if self.min_gap < 0:
-            raise ConfigError(f"min_gap must be at least 0, got {self.min_gap}")
 
     def update_kl_for(self, parameters: int, *, known_rate: bool) -> float:
         """See :func:`llmzoo.learners.configs.optimizer.update_kl_limit`."""
@@ -100,8 +98,6 @@ class PreferenceConfig(RowsConfig):
         for name in losses if self.f_divergence_type != "reverse_kl" else ():
             if name not in _SCORE_LOSSES:
                 raise ConfigError(f"{name} does not support f_divergence_type: leave it out")
-        if self.ld_alpha is not None and not 0.0 <= self.ld_alpha <= 1.0:
-            raise ConfigError(f"ld_alpha must be in [0, 1], got {self.ld_alpha}")
         if "exo_pair" in losses and not self.label_smoothing > 0:
             raise ConfigError("exo_pair needs label_smoothing above 0, such as 0.001")
         if not 0.0 <= self.label_smoothing < (0.5 if "robust" in losses else 1.0):
@@ -136,8 +132,7 @@ class DPOConfig(PreferenceConfig):
         PreferenceConfig.__post_init__(self)
         if self.mode not in ("align", "cross"):
             raise UnknownNameError("mode", self.mode, ("align", "cross"))
-        if self.rows < 1:
-            raise ConfigError(f"rows must be at least 1, got {self.rows}")
+        check_bounds(self, rows="at least 1")
         if self.preferences is None:
             self.refuse_unused(["rows", "order"], "without preferences: set preferences")
             self.refuse_max_length()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
+from llmzoo.bounds import check_bounds
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners.configs.optimizer import OptimizerConfig
 
@@ -24,10 +25,8 @@ class RowsConfig(OptimizerConfig):
 
     def __post_init__(self) -> None:
         OptimizerConfig.__post_init__(self)
-        if self.epochs < 1 or self.batch_size < 1 or self.microbatch_rows < 1:
-            raise ConfigError("epochs, batch_size and microbatch_rows must be at least 1")
-        if self.max_length is not None and self.max_length < 2:
-            raise ConfigError(f"max_length must be at least 2, got {self.max_length}")
+        check_bounds(self, epochs="at least 1", batch_size="at least 1")
+        check_bounds(self, microbatch_rows="at least 1", max_length="at least 2")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,14 +57,9 @@ class SFTConfig(RowsConfig):
             raise ConfigError("expert_share has no effect unless source is 'mixed'")
         if self.world_model_weight != 1.0 and self.mode != "mix":
             raise ConfigError("world_model_weight has no effect unless mode is 'mix'")
-        if not 0.0 <= self.expert_share <= 1.0:
-            raise ConfigError(f"expert_share must be in [0, 1], got {self.expert_share}")
-        if self.top is not None and not 0.0 < self.top <= 1.0:
-            raise ConfigError(f"top must be above 0 and at most 1, got {self.top}")
+        check_bounds(self, expert_share="in [0, 1]", top="in (0, 1]", world_model_weight="above 0")
         if self.mode not in ("behaviour", "world_model", "mix"):
             raise ConfigError(f"mode must be behaviour, world_model or mix, got {self.mode!r}")
-        if not self.world_model_weight > 0:
-            raise ConfigError(f"world_model_weight must be above 0, got {self.world_model_weight}")
         if self.mode == "world_model" and self.filters:
             raise ConfigError(
                 "min_return, success_only and top select episodes to imitate and have no effect with "

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from llmzoo.bounds import check_bounds
 from llmzoo.errors import ConfigError
-from llmzoo.learners.configs.optimizer import OptimizerConfig, check_update_kl, update_kl_limit
+from llmzoo.learners.configs.optimizer import OptimizerConfig, update_kl_limit
 
 Reduction = Literal["token_mean", "sequence_sum", "sequence_mean"]
 
@@ -36,10 +37,10 @@ class SurrogateConfig(OptimizerConfig):
 
     def __post_init__(self) -> None:
         OptimizerConfig.__post_init__(self)
-        check_update_kl(self.max_update_kl)
-        limit = 1 if self.microbatch_tokens is None else self.microbatch_tokens
-        if min(self.epochs, self.minibatches, limit) < 1:
-            raise ConfigError("epochs, minibatches and microbatch_tokens must be at least 1")
+        check_bounds(self, epochs="at least 1", minibatches="at least 1")
+        check_bounds(self, microbatch_tokens="at least 1", max_update_kl="above 0", kl="at least 0")
+        check_bounds(self, clip="above 0", clip_high="above 0", dual_clip="above 1")
+        check_bounds(self, importance_cap="above 0")
         if self.clip is None:
             if self.epochs > 1 or self.minibatches > 1:
                 raise ConfigError(
@@ -54,16 +55,6 @@ class SurrogateConfig(OptimizerConfig):
             raise ConfigError(
                 "clip already weights tokens by their ratio: leave importance_cap out"
             )
-        if self.importance_cap is not None and not self.importance_cap > 0:
-            raise ConfigError(f"importance_cap must be above 0, got {self.importance_cap}")
-        for name in ("clip", "clip_high"):
-            bound = getattr(self, name)
-            if bound is not None and bound <= 0:
-                raise ConfigError(f"{name} must be above 0 or None, got {bound}")
-        if self.kl < 0:
-            raise ConfigError(f"kl must be at least 0, got {self.kl}")
-        if self.dual_clip is not None and self.dual_clip <= 1:
-            raise ConfigError(f"dual_clip must be above 1, got {self.dual_clip}")
 
     def update_kl_for(self, parameters: int, *, known_rate: bool) -> float:
         """See :func:`llmzoo.learners.configs.optimizer.update_kl_limit`."""

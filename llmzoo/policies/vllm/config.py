@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from llmzoo.bounds import check_bounds
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.fields import field_names
 from llmzoo.names import check_names
 
 # arguments of vLLM's LLM that the policy determines
@@ -40,19 +42,14 @@ class VllmArgs:
     engine_args: Mapping[str, Any] = field(default_factory=dict)  # further arguments of vllm.LLM
 
     def __post_init__(self) -> None:
-        if not 0 < self.gpu_memory_utilization <= 1:
-            raise ConfigError(
-                f"gpu_memory_utilization is a share in (0, 1], got {self.gpu_memory_utilization}"
-            )
-        if self.max_model_len is not None and self.max_model_len < 2:
-            raise ConfigError(f"max_model_len must be at least 2, got {self.max_model_len}")
+        check_bounds(self, gpu_memory_utilization="in (0, 1]", max_model_len="at least 2")
         for name in self.engine_args:
             if name in _PARALLEL_ARGS:
                 raise ConfigError(
                     f"engine_args cannot set {name}: in this process vLLM uses one device. Start a server "
                     "to use several"
                 )
-            if name in _RESERVED_ARGS or name in {f.name for f in fields(self)}:
+            if name in _RESERVED_ARGS or name in field_names(self):
                 raise ConfigError(f"engine_args cannot set {name}: it is set already")
 
 
@@ -71,10 +68,8 @@ class ServerArgs:
     def __post_init__(self) -> None:
         if self.weights not in ("files", "nccl"):
             raise ConfigError(f"weights is 'files' or 'nccl', got {self.weights!r}")
-        if not self.timeout_s > 0 or self.wait_s < 0:
-            raise ConfigError("timeout_s must be above 0 and wait_s at least 0")
-        if self.retries < 0 or self.concurrency < 1:
-            raise ConfigError("retries must be at least 0 and concurrency at least 1")
+        check_bounds(self, timeout_s="above 0", wait_s="at least 0")
+        check_bounds(self, retries="at least 0", concurrency="at least 1")
         if self.weights == "nccl" and self.folder is not None:
             raise ConfigError("folder has no effect with weights='nccl': leave it out")
 
@@ -105,7 +100,7 @@ def sampler_config(
         cls = ServerArgs
     else:
         raise UnknownNameError("sampler", sampler, ["transformers", "vllm", "http://HOST:PORT"])
-    check_names(f"option of sampler {sampler!r}", args, [f.name for f in fields(cls)])
+    check_names(f"option of sampler {sampler!r}", args, field_names(cls))
     config = cls(**args)
     needs_vllm = isinstance(config, VllmArgs) or getattr(config, "weights", None) == "nccl"
     if needs_vllm and importlib.util.find_spec("vllm") is None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import torch
 
-from llmzoo.errors import MissingExtraError
+from llmzoo.errors import require_extra
 from llmzoo.models.decode import SampledTokens, SamplerError
 from llmzoo.policies.vllm.config import VllmArgs
 from llmzoo.policies.vllm.requests import tokens_from_answer
@@ -71,11 +71,9 @@ class ColocatedVllmEngine:
     """
 
     def __init__(self, policies: Sequence[TransformersPolicy], args: VllmArgs):
-        try:
+        with require_extra("sampler='vllm'", "vllm"):
             import vllm
             from vllm.lora.request import LoRARequest
-        except ModuleNotFoundError as error:
-            raise MissingExtraError("sampler='vllm'", "vllm", error.name) from error
         self._vllm, self._lora_request = vllm, LoRARequest
         first = policies[0]
         self._model = first.model

@@ -138,7 +138,7 @@ def _mafia(env: TextEnv, role: str) -> Answers:
     first = names[state.choices(agent)[0]]
     if state.phase == "talk":
         return f"I checked {first}: mafia.", "Trust me."
-    return first, names[agent]
+    return first, names.get(agent, "Nowhere")
 
 
 def _building(env: TextEnv, role: str, prompt: str) -> Answers:

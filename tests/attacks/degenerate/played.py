@@ -48,7 +48,7 @@ class Row:
 
 
 def is_competitive(id: str) -> bool:
-    """Whether a legal move is honest play, and no agent can play alone."""
+    """Whether a legal move is honest play."""
     return llmzoo.spec(id).family == "duels" or id == "mafia_v0"
 
 
@@ -75,7 +75,7 @@ def forms(id: str) -> list[dict[str, Any]]:
         "delegate_v0": [{"max_workers": 5}],
         "travel_v0": [{"level": "easy"}, {"level": "hard"}],
     }
-    alone = [] if is_competitive(id) else [{"num_agents": 1}]
+    alone = [] if llmzoo.spec(id).family == "duels" else [{"num_agents": 1}]
     return [{}, *own.get(id, []), *alone]
 
 

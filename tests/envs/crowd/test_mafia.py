@@ -23,7 +23,6 @@ from llmzoo.envs.crowd.mafia.odds import (
     village_win_probability,
 )
 from llmzoo.errors import ConfigError
-from llmzoo.evaluation.league import league
 from llmzoo.parallel_forms import to_parallel
 from llmzoo.rollout import agent_turn_tree, joint_tree, play_episodes, run_rollouts
 from llmzoo.rollout.stepping import agents_to_act, is_over, is_success, step_joint_action
@@ -461,11 +460,14 @@ def test_trees_play_it_with_the_players_that_are_left(tree, agents):
     assert all(own == set(range(len(own))) for own in turns.values())  # each turn has its group
     assert len({len(own) for own in turns.values()}) > 1  # some left before others
     assert all(len(g.returns) == 2 for g in batch.groups)
+    first, village = env.metadata["sides"]
+    for ending in batch.endings:  # also for players that have left
+        won = {ending.outcomes[agent] for agent in first}, {ending.outcomes[a] for a in village}
+        assert won in (({"won"}, {"lost"}), ({"lost"}, {"won"}), ({"lost"}, {"lost"}))
+        assert set(ending.outcomes) == set(everyone)
 
 
-def test_a_league_refuses_it_and_opponents_know_its_sides(tmp_path):
-    with pytest.raises(ConfigError, match="two agents"):
-        league("mafia_v0", {"a": "expert", "b": "random"}, deals=2, out=tmp_path)
+def test_self_play_knows_its_sides():
     env = llmzoo.make("mafia_v0")
     _, village = env.metadata["sides"]
     assert trains_opponents(FitConfig(), env, env.possible_agents)
@@ -489,6 +491,8 @@ EPISODES = {
     ),
     "terse": ({"num_agents": 8, "prompt": "terse"}, []),
     "no detective": ({"num_agents": 5, "detective": False}, []),
+    "one agent": ({"num_agents": 1, "players": 8}, ["nobody", "Answer: nobody"]),
+    "one agent, terse": ({"num_agents": 1, "prompt": "terse"}, ["7"]),
 }
 
 

@@ -227,5 +227,5 @@ def test_halves_are_not_listed(id):
 
 
 def test_sudoku_has_no_such_form():
-    with pytest.raises(ConfigError, match="prompt must be 'full' or 'terse', got 'cells'"):
+    with pytest.raises(ConfigError, match="prompt must be one of full, terse; got 'cells'"):
         llmzoo.make("sudoku_v0", prompt="cells")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import re
+from typing import get_args
 
 import pytest
 
 import llmzoo
-from llmzoo import testing
+from llmzoo import registry, testing
 from llmzoo.envs.games.planning_game import PlanningGame, PlanResult
 from llmzoo.envs.tasks import TaskList
 from llmzoo.envs.text import MalformedError
@@ -186,7 +187,11 @@ def test_planner_sees_the_candidate_rewritten(make):
     assert "Candidate" not in env.observe("proposer_0")
 
 
-FORMS = [(id, form) for id in GAMES for form in llmzoo.make(id).unwrapped.prompts]
+FORMS = [
+    (id, form)
+    for id in GAMES
+    for form in get_args(registry.argument_types(llmzoo.spec(id))["prompt"])  # of its Literal
+]
 
 
 @pytest.mark.parametrize(("id", "prompt"), FORMS)

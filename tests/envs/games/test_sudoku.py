@@ -231,7 +231,10 @@ def test_number_of_clues(kwargs, low, high):
         ({"clues": 16}, "clues must be from 4 to 15, got 16"),
         ({"size": 9, "clues": 23}, "clues must be from 24 to 80, got 23"),
         ({"clues": 8, "difficulty": "easy"}, "give clues or difficulty, not both"),
-        ({"difficulty": "extreme"}, "difficulty must be easy, medium or hard, got 'extreme'"),
+        (
+            {"difficulty": "extreme"},
+            "difficulty must be one of None, easy, medium, hard; got 'extreme'",
+        ),
     ],
 )
 def test_wrong_arguments(kwargs, message):

@@ -457,7 +457,7 @@ def test_an_aggregator_acts_last_and_decides():
         ({"family": "geometry"}, "arithmetic"),
         ({"level": "extreme"}, "easy, medium, hard"),
         ({"feedback": "hints"}, "feedback must be one of none, verdict"),
-        ({"prompt": "short"}, "'full' or 'terse'"),
+        ({"prompt": "short"}, "prompt must be one of full, terse"),
         ({"time_limit": 0}, "time_limit must be positive"),
         ({"source": "hub"}, "source must be one of generator"),
         ({"split": "dev"}, "split"),

@@ -102,6 +102,38 @@ def test_role_means_are_part_of_a_checkpoint(tmp_path):
     assert resumed.updater.roles.means == engine.updater.roles.means != {}
 
 
+CREW = ["lead_0", "worker_1", "worker_2", "worker_3"]
+
+
+def test_workers_of_a_role_share_a_running_mean_also_if_they_come_and_go(tmp_path):
+    """With decay 1/2, two values keep 1/4 of the old mean: 3/4 of their mean."""
+    options = {"agents": CREW, "role_baseline": 0.5, "roles": ("worker_*",)}
+    engine = an_engine("magrpo", **options)
+    groups = [
+        a_group([(20, 0)], [1.0], agent="worker_1"),
+        a_group([(20, 0)], [8.0], agent="lead_0"),
+        a_group([(20, 0)], [3.0], agent="worker_2"),
+    ]
+    result = credited(engine, *groups)
+    assert [c.group.agent for c in result] == ["worker_1", "lead_0", "worker_2"]
+    assert [c.advantages.tolist() for c in result] == [[1.0], [8.0], [3.0]]
+    assert engine.updater.roles.means == {
+        "lead_0": 4.0,
+        "worker_1": 1.5,
+    }  # by the role's first agent
+    engine.save(tmp_path)
+    resumed = an_engine("magrpo", **options)
+    resumed.load(tmp_path)
+    # the first two have left, and a third one has joined
+    (new,) = credited(resumed, a_group([(20, 0), (21, 0)], [1.5, 2.5], agent="worker_3"))
+    assert new.advantages.tolist() == [0.0, 1.0]
+    assert resumed.updater.roles.means == {"lead_0": 4.0, "worker_1": 0.25 * 1.5 + 0.75 * 2.0}
+    # without roles each worker starts at 0
+    alone = an_engine("magrpo", agents=CREW, role_baseline=0.5)
+    assert [c.advantages.tolist() for c in credited(alone, *groups)] == [[1.0], [8.0], [3.0]]
+    assert alone.updater.roles.means == {"lead_0": 4.0, "worker_1": 0.5, "worker_2": 1.5}
+
+
 def test_groups_without_differences_are_dropped_and_counted():
     kept = an_engine("mareinforce")
     dropping = an_engine("mareinforce", zero_variance_groups="drop")
@@ -343,6 +375,8 @@ def test_dual_clip_bounds_what_a_bad_answer_costs():
         {"ratio": "sequence"},
         {"role_baseline": 1.0},
         {"role_baseline": 0.9, "normalize": True},
+        {"roles": ("worker_*",)},
+        {"role_baseline": 0.9, "roles": "worker_*"},
         {"replay": 2},
         {"clip": 0.0},
         {"clip": 0.2, "clip_high": -0.1},

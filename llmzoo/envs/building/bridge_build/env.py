@@ -76,7 +76,6 @@ import random
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.building import blocks, pictures, scoring
 from llmzoo.envs.building.blocks import STONE, SYMBOLS, WOOD
@@ -109,12 +108,9 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
         num_agents: int = 2,
         max_turns: int = 4,
         message_chars: int = 200,
-        prompt: Literal["full", "terse"] = "full",
-        team_weight: float = 1.0,
         split: str = "train",
-        render_mode: str | None = None,
+        **options: Any,
     ):
-        check_choice("level", level, tuple(tasks.LEVELS))
         chosen = generate_tasks(
             tasks.sample_task,
             tasks.canonical,
@@ -128,9 +124,7 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
             max_turns=max_turns,
             most=MOST * 2 // num_agents,
             message_chars=message_chars if num_agents == 2 else 0,
-            prompt=prompt,
-            team_weight=team_weight,
-            render_mode=render_mode,
+            **options,
         )
 
     def initial_world(self, task: BridgeTask) -> bytes:
@@ -199,7 +193,7 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
 
     def expert(self, agent: str) -> str:
         state = self.episode
-        if self._is_informed():
+        if not self.message_chars:
             columns = [
                 x
                 for builder in self.halves(agent)
@@ -221,10 +215,6 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
         builder = self.possible_agents.index(agent)
         heard = received_messages(state.messages, agent) if self.message_chars else [""]
         return players.noisy_expert(state.task, state.world, builder, heard, rng)
-
-    def _is_informed(self) -> bool:
-        """Whether the expert must know what no message tells it."""
-        return not self.message_chars
 
     def _visible_columns(self, task: BridgeTask, agent: str) -> range:
         """The columns that an agent sees."""

@@ -77,7 +77,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.building import blocks, pictures, scoring
 from llmzoo.envs.building.blocks import (
@@ -126,12 +125,9 @@ class HouseBuild(BuildingSite[HouseTask, HouseState]):
         level: Literal["easy", "normal", "hard"] = "normal",
         num_agents: int = 2,
         max_turns: int = 2,
-        prompt: Literal["full", "terse"] = "full",
-        team_weight: float = 1.0,
         split: str = "train",
-        render_mode: str | None = None,
+        **options: Any,
     ):
-        check_choice("level", level, tuple(tasks.LEVELS))
         chosen = generate_tasks(
             tasks.sample_task,
             tasks.canonical,
@@ -144,9 +140,8 @@ class HouseBuild(BuildingSite[HouseTask, HouseState]):
             site_agents(num_agents, ("builder_0", "builder_1"), "builder_0"),
             max_turns=max_turns,
             most=MOST * 2 // num_agents,
-            prompt=prompt,
-            team_weight=team_weight,
-            render_mode=render_mode,
+            message_chars=0,
+            **options,
         )
 
     def initial_world(self, task: HouseTask) -> HouseState:

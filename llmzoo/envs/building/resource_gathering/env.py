@@ -74,7 +74,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Literal
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.building import pictures
 from llmzoo.envs.building.orders import OrderRefused, Orders, Reader
@@ -119,12 +118,9 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
         num_agents: int = 2,
         max_turns: int = 4,
         message_chars: int = 200,
-        prompt: Literal["full", "terse"] = "full",
-        team_weight: float = 1.0,
         split: str = "train",
-        render_mode: str | None = None,
+        **options: Any,
     ):
-        check_choice("level", level, tuple(tasks.LEVELS))
         if max_turns < 3:
             raise ConfigError(f"max_turns must be at least 3 here, got {max_turns}")
         super().__init__(
@@ -140,9 +136,7 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
             max_turns=max_turns,
             most=MOST * 2 // num_agents,
             message_chars=message_chars if num_agents == 2 else 0,
-            prompt=prompt,
-            team_weight=team_weight,
-            render_mode=render_mode,
+            **options,
         )
 
     def initial_world(self, task: FieldTask) -> FieldState:

@@ -68,7 +68,6 @@ import random
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.building import blocks, pictures, scoring
 from llmzoo.envs.building.blocks import MATERIALS, STONE, SYMBOLS, WOOD
@@ -100,12 +99,9 @@ class StrBuild(BuildingSite[WordTask, bytes]):
         letters: int | None = None,
         num_agents: int = 2,
         max_turns: int = 2,
-        prompt: Literal["full", "terse"] = "full",
-        team_weight: float = 1.0,
         split: str = "train",
-        render_mode: str | None = None,
+        **options: Any,
     ):
-        check_choice("level", level, tuple(tasks.LEVELS))
         count = tasks.check_letters(tasks.LEVELS[level] if letters is None else letters)
         chosen = generate_tasks(
             tasks.sample_task,
@@ -120,9 +116,8 @@ class StrBuild(BuildingSite[WordTask, bytes]):
             agents,
             max_turns=max_turns,
             most=MOST * 2 // num_agents,
-            prompt=prompt,
-            team_weight=team_weight,
-            render_mode=render_mode,
+            message_chars=0,
+            **options,
         )
 
     def initial_world(self, task: WordTask) -> bytes:

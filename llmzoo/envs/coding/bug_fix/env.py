@@ -132,10 +132,7 @@ class BugFix(TextEnv[RepairState]):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        check_choice("mutations", mutations, (None, 1, 2))
         check_choice("num_agents", num_agents, (1, 2))
-        check_choice("prompt", prompt, ("full",))
-        check_choice("view", view, ("full", "split"))
         if view == "split" and num_agents != 2:
             raise ConfigError(
                 "view='split' is for two agents, each with one half; got num_agents=1"

@@ -63,9 +63,8 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv, make_env_fns
 from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.class_eval import merging, players, scoring, tasks
@@ -125,9 +124,6 @@ class ClassEval(TextEnv[ClassEvalState]):
     ):
         if num_agents < 1:
             raise ConfigError(f"num_agents must be at least 1, got {num_agents}")
-        check_choice("divide", divide, tasks.DIVISIONS)
-        check_choice("reward", reward, get_args(scoring.Scale))
-        check_choice("prompt", prompt, ("full",))
         super().__init__(
             [f"writer_{number}" for number in range(num_agents)],
             simultaneous=True,

@@ -17,8 +17,6 @@ from llmzoo.envs.coding import programs
 from llmzoo.envs.sources import BadField, PublicSet, get_field, get_strings, record_id
 from llmzoo.sandbox import syntax
 
-DIVISIONS = ("dependency", "arity")
-
 
 @dataclass(frozen=True, slots=True)
 class ClassTask:

@@ -66,7 +66,6 @@ class CoderTester(TextEnv[ContestState]):
         render_mode: str | None = None,
     ):
         check_choice("num_agents", num_agents, (1, 2))
-        check_choice("prompt", prompt, ("full",))
         if max_tests < 1:
             raise ConfigError(f"max_tests must be at least 1, got {max_tests}")
         agents, simultaneous = self.agents_and_order(num_agents)

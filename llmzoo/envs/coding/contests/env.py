@@ -90,7 +90,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Literal
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, make_env_fns
 from llmzoo.envs.coding.contests import halves, players, tasks
 from llmzoo.envs.coding.contests.coder_tester import CoderTester
@@ -119,37 +118,17 @@ class Contests(CoderTester):
         self,
         *,
         num_agents: int = 2,
-        max_turns: int = 4,
-        max_tests: int = 5,
-        time_limit: float = 5.0,
-        prompt: Literal["full"] = "full",
         view: Literal["full", "split"] = "full",
         message_chars: int = MESSAGE_CHARS,
-        team_weight: float = 1.0,
-        split: str = "train",
-        source: str = "auto",
-        on_bad_record: Literal["error", "skip"] = "error",
-        render_mode: str | None = None,
+        **options: Any,
     ):
-        check_choice("view", view, ("full", "split"))
         if view == "split" and num_agents != 2:
             raise ConfigError(
                 "view='split' is for two agents, each with one half; got num_agents=1"
             )
         self.view = view
         self.message_chars = check_message_limit(message_chars)
-        super().__init__(
-            num_agents=num_agents,
-            max_turns=max_turns,
-            max_tests=max_tests,
-            time_limit=time_limit,
-            prompt=prompt,
-            team_weight=team_weight,
-            split=split,
-            source=source,
-            on_bad_record=on_bad_record,
-            render_mode=render_mode,
-        )
+        super().__init__(num_agents=num_agents, **options)
         if view == "split":
             paid = {"team_components": [*halves.NOTHING], "delayed_reward_agents": [TESTER]}
             self.metadata.update(paid)

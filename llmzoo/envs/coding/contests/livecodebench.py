@@ -33,7 +33,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from llmzoo.envs import sources
 from llmzoo.envs.base import make_env_fns
@@ -99,39 +99,13 @@ class LiveCodeBench(CoderTester):
         sample=tasks.SAMPLES / "livecodebench.jsonl",
     )
 
-    def __init__(
-        self,
-        *,
-        since: str | None = None,
-        until: str | None = None,
-        num_agents: int = 2,
-        max_turns: int = 4,
-        max_tests: int = 5,
-        time_limit: float = 5.0,
-        prompt: Literal["full"] = "full",
-        team_weight: float = 1.0,
-        split: str = "train",
-        source: str = "auto",
-        on_bad_record: Literal["error", "skip"] = "error",
-        render_mode: str | None = None,
-    ):
+    def __init__(self, *, since: str | None = None, until: str | None = None, **options: Any):
         for name, day in (("since", since), ("until", until)):
             if day is not None and not _DAY.fullmatch(day):
                 raise ConfigError(f"{name} must be a day such as '2024-08-01', got {day!r}")
         self.since = since or ""
         self.until = until or "9999-99-99"
-        super().__init__(
-            num_agents=num_agents,
-            max_turns=max_turns,
-            max_tests=max_tests,
-            time_limit=time_limit,
-            prompt=prompt,
-            team_weight=team_weight,
-            split=split,
-            source=source,
-            on_bad_record=on_bad_record,
-            render_mode=render_mode,
-        )
+        super().__init__(**options)
 
     def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[Problem]:
         loaded = self.public_set.load(source, on_bad_record)

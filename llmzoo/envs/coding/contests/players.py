@@ -98,12 +98,8 @@ def assemble_program(problem: Problem, heard: str, own: str, turn: int) -> str:
     found = _PART.fullmatch(heard)
     if found is None:
         return f"```python\n{guesses.guess(problem, turn) or '-'}\n```"
-    before = "" if int(found[1]) == 1 else _unfence(own)
+    before = "" if int(found[1]) == 1 else own.removeprefix("```python\n").removesuffix("\n```")
     return f"```python\n{before}{found[3]}\n```"
-
-
-def _unfence(answer: str) -> str:
-    return answer.removeprefix("```python\n").removesuffix("\n```")
 
 
 def noisy_message(problem: Problem, limit: int, turn: int, rng: random.Random) -> str:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.functions import feedback as round_feedback
@@ -88,10 +87,6 @@ class TwoWriters(TextEnv[WritingState]):
     ):
         if not 1 <= num_agents <= MAX_AGENTS:
             raise ConfigError(f"num_agents must be from 1 to {MAX_AGENTS}, got {num_agents}")
-        check_choice("feedback", feedback, round_feedback.KINDS)
-        check_choice("reward", reward, ("unit", "paper"))
-        check_choice("signature", signature, (None, "free", "agreed"))
-        check_choice("prompt", prompt, ("full", "terse"))
         if reviewer is not None and feedback != "expert":
             raise ConfigError(f"a reviewer is heard with feedback='expert' only, not {feedback!r}")
         helpers = [f"helper_{number}" for number in range(num_agents - 1)]

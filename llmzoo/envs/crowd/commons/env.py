@@ -65,7 +65,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import TextEnv, make_env_fns
 from llmzoo.envs.crowd.commons import players, tasks
 from llmzoo.envs.crowd.commons.optimum import social_optimum
@@ -112,14 +111,10 @@ class Commons(CrowdEnv[Pond, Season, int]):
         num_agents: int = 3,
         fishers: int | None = None,
         reward: Literal["team", "selfish"] = "team",
-        message_chars: int = 0,
-        prompt: Literal["full", "terse"] = "full",
-        team_weight: float = 1.0,
         split: str = "train",
-        render_mode: str | None = None,
+        **options: Any,
     ):
         count = count_members("fishers", num_agents, fishers, DEFAULT_FISHERS)
-        check_choice("reward", reward, ("team", "selfish"))
         if num_agents == 1 and reward == "selfish":
             raise ConfigError('reward="selfish" requires at least 2 agents, got num_agents=1')
         super().__init__(
@@ -132,10 +127,7 @@ class Commons(CrowdEnv[Pond, Season, int]):
             ),
             [f"fisher_{number}" for number in range(count)],
             "manager_0" if num_agents == 1 else "",
-            message_chars=message_chars,
-            prompt=prompt,
-            team_weight=team_weight,
-            render_mode=render_mode,
+            **options,
         )
         self.reward = reward
 

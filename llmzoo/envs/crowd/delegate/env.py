@@ -114,7 +114,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from llmzoo.envs.argument_checks import check_choice, check_range
+from llmzoo.envs.argument_checks import check_range
 from llmzoo.envs.base import Outcome, TextEnv, find_length_errors, make_env_fns
 from llmzoo.envs.crowd.delegate import players, prompts, reading
 from llmzoo.envs.crowd.delegate.reading import Assignment
@@ -164,8 +164,6 @@ class Delegate(TextEnv[DelegateState]):
         check_range("documents", documents, 2, len(MONTHS))
         check_range("rows", rows, 4, 200)
         check_range("report_chars", report_chars, 20, 2_000)
-        check_choice("reading", reading, ("one", "all"))
-        check_choice("prompt", prompt, ("full", "terse"))
         if documents <= max_workers:
             raise ConfigError(
                 f"documents must be more than max_workers ({max_workers}), so that a lead must choose; "

@@ -91,7 +91,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from llmzoo.envs.argument_checks import check_choice, check_range
+from llmzoo.envs.argument_checks import check_range
 from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv, make_env_fns
 from llmzoo.envs.crowd.hidden_profile import players, prompts
 from llmzoo.envs.crowd.hidden_profile.facts import KEYWORDS, LETTERS, Fact, FactNames
@@ -106,7 +106,6 @@ from llmzoo.envs.moves import MoveNames, UnreadableError
 from llmzoo.envs.tasks import describe_task, generate_tasks
 
 MALFORMED = -0.05
-FACTS = ("split", "shared", "all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +148,6 @@ class HiddenProfile(TextEnv[ProfileState]):
         check_range("candidates", candidates, 3, 5)
         check_range("rounds", rounds, 0, 5)
         check_range("words", words, 5, 100)
-        check_choice("facts", facts, FACTS)
-        check_choice("prompt", prompt, ("full", "terse"))
         self.rounds = rounds if num_agents > 1 else 0
         super().__init__(
             [f"member_{number}" for number in range(num_agents)],

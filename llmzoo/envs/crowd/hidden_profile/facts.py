@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 PLACES = (
@@ -11,32 +13,9 @@ PLACES = (
     *("Maple", "Myrtle", "Poplar", "Rowan", "Sorrel", "Spruce", "Walnut", "Willow"),
 )
 # keyword -> what is good and what is bad about a place
-ASPECTS = {
-    "light": ("The rooms get daylight all day.", "The rooms are dark by noon."),
-    "roof": ("The roof is new.", "The roof leaks."),
-    "rent": ("The rent is low.", "The rent is high."),
-    "noise": ("The street is quiet.", "Trucks pass the windows all night."),
-    "parking": ("There is a car park next door.", "There is nowhere to park."),
-    "heating": ("The heating is cheap to run.", "The heating fails every winter."),
-    "bus": ("A bus stops at the door.", "The nearest bus stop is two miles away."),
-    "storage": ("The cellar is dry and large.", "There is no room to store anything."),
-    "owner": ("The owner answers within a day.", "The owner never answers."),
-    "lift": ("A lift reaches every floor.", "Loads must be carried up three floors."),
-    "wiring": ("The wiring was renewed last year.", "The wiring is not safe."),
-    "water": ("The water pressure is good.", "The pipes burst twice last year."),
-    "internet": ("The internet connection is fast.", "There is no internet connection."),
-    "walls": ("The walls keep out the cold.", "There is mould on the walls."),
-    "entrance": ("The entrance has no steps.", "The entrance is too narrow for a cart."),
-    "kitchen": ("The kitchen is large.", "There is no kitchen."),
-    "safety": ("Nothing was ever stolen there.", "There were three burglaries this year."),
-    "neighbours": ("The neighbours are helpful.", "The neighbours want to sue."),
-    "floor": ("The floor carries heavy machines.", "The floor has started to sink."),
-    "windows": ("The windows are easy to clean.", "Half of the windows are broken."),
-    "yard": ("The yard is wide enough for a truck.", "The yard is under water when it rains."),
-    "lease": ("The lease can end at any month.", "The lease binds for ten years."),
-    "permit": ("All permits are granted.", "A permit was refused last month."),
-    "air": ("The air is clean.", "A tannery makes the air smell."),
-}
+ASPECTS: Mapping[str, Sequence[str]] = json.loads(
+    (Path(__file__).parent / "aspects.json").read_text(encoding="utf-8")
+)
 KEYWORDS = tuple(ASPECTS)
 LETTERS = "abcdefghijklmnopqrstuvwx"  # the aspects in terse prompts
 _TOKEN = re.compile(r"[+-]?\w+")

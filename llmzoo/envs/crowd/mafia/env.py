@@ -6,9 +6,9 @@ then vote on whom to remove. The village wins when no mafia is left.
 | | |
 |---|---|
 | id | `mafia_v0` |
-| agents | `mafia_0`, `detective_1`, `villager_2` to `villager_5`; with `num_agents` 5 to 8 and `mafia` 1 to 3, in this order of roles |
+| agents | `mafia_0`, `detective_1`, `villager_2` to `villager_5`; with `num_agents` 5 to 8 and `mafia` 1 to 3, in this order of roles; with `num_agents=1`: `village_0`, who decides for the village |
 | observation, action | text |
-| rounds | up to `days` (as many as agents) of a night, a talk and a vote |
+| rounds | up to `days` (as many as players) of a night, a talk and a vote; with `num_agents=1` no talk |
 | success | each player its own, that it is there at the end and its side wins |
 
 An agent's name says its role to you, and to no player: in the texts, players have names that are drawn for each
@@ -27,6 +27,15 @@ the name alone. An answer that names nobody who may be named, or several, counts
 
 **The end.** The village wins when no mafia is left, and the mafia when it is at least as many as the others. After
 `days` days without a decision the game is truncated, and both sides have lost.
+
+**One agent.** With `num_agents=1`, `village_0` plays the village. By night, while the detective is alive, it names whom
+the detective checks, and by day whom the village removes, or `nobody`. There is no talk, because it has nobody to tell. Whom
+it names is removed, because all of the village has more votes than the mafia. It knows who the detective is and what the
+detective found. It does not know who the villagers are: together they know that all others are mafia, and an agent that is told
+so wins every game (a test plays 500). So the form keeps what the game is about, to find the mafia, and leaves out what
+comes of many agents: checks that must be told and believed, and votes that must agree. The environment plays the
+mafia, which kills any of the others, drawn from the seed of the episode. The rewards are those of an agent of the
+village that stays to the end. A game without a decision ends and is lost.
 
 **Rewards**
 
@@ -57,18 +66,18 @@ before. `metadata["sides"]` lists the agents of both sides.
 | 2 mafia | | 2.3% | 4.0% | 6.0% |
 | 3 mafia | | | | 0.4% |
 
-**Leagues and opponents.** `llmzoo eval league` needs environments of two agents and refuses this one; compare policies
-by giving each side its own in `evaluate`, which takes a policy for each agent and reports a `win_rate` for each. A run's
-`policies` and `agent_args` take patterns such as `villager_*`. With `opponents`, one agent learns in each episode, and a
-frozen copy plays all others, its own side included. The win rate of the pool compares returns of single agents, so choose
-`uniform` or `fictitious`, which do not read it, and no `gate`. `metadata["sides"]` holds self-play to its start.
+**Leagues and opponents.** In a [league](../leagues.md#leagues), a player is the mafia in one game of a deal and the
+village in the other. With `opponents`, all agents of one side learn in each episode, and a frozen copy plays the other
+side. Both read who has won from `outcomes`, so they count agents that have left, and a game without a decision is a draw.
+The odds of the sides differ, but everybody plays both, so equal players have a score and a win rate of one half. A run's
+`policies` and `agent_args` take patterns such as `villager_*`. `metadata["sides"]` holds self-play to its start.
 
-**Arguments.** `num_agents` (6; 5 to 8), `mafia` (None: 1, with 8 agents 2; less than half of `num_agents` - 1),
-`detective` (True), `words` of a message (30; 5 to 100), `days` (None: as many as agents; 1 to 8), `prompt` ("full" or
-"terse"), `split` ("train", "test", "all"), `render_mode`. Terse prompts call players 1, 2, 3. There is no form with
-one agent, because the game is one of hidden roles; as a control, give all agents but one a scripted player.
+**Arguments.** `num_agents` (6; 5 to 8, or 1), `players` (None: as many as agents, or 6 for one agent), `mafia` (None: 1,
+with 8 players 2; less than half of `players` - 1), `detective` (True, which one agent requires), `words` of a message (30; 5
+to 100), `days` (None: as many as players; 1 to 8), `prompt` ("full" or "terse"), `split` ("train", "test", "all"),
+`render_mode`. Terse prompts call players 1, 2, 3.
 
-**Observations** hold the whole game so far, so their length is bounded by `num_agents`, `days` and `words`.
+**Observations** hold the whole game so far, so their length is bounded by `players`, `days` and `words`.
 
 **Cost**, when experts play, in tokens of SmolLM2 and milliseconds on one core:
 
@@ -85,7 +94,33 @@ one agent, because the game is one of hidden roles; as a control, give all agent
 all assignments of roles that agree with what is known and was claimed, and votes for the most likely mafia, the first by
 alphabet if several are; so it never votes against public evidence. The detective checks the most suspicious player and
 reports a mafia as soon as it has found one. The mafia kills whoever claims to be the detective, claims nothing,
-and votes like a villager, but not for its own. A noisy expert makes three choices in four at random.
+and votes like a villager, but not for its own. The expert `village_0` plays best, by dynamic programming. A noisy expert
+makes three choices in four at random.
+
+**What one agent wins.** The share of the first 500 test games that the village wins when experts play:
+
+| | 5 players, 1 mafia | 6, 1 mafia | 7, 1 mafia | 8, 2 mafia |
+|---|---|---|---|---|
+| one agent, exact | 85.4% | 91.0% | 90.8% | 75.6% |
+| one agent, played | 85.6% [82.3%, 88.4%] | 91.2% [88.4%, 93.4%] | 91.0% [88.2%, 93.2%] | 74.8% [70.8%, 78.4%] |
+| an agent for each, the same mafia | 45.2% [40.9%, 49.6%] | 57.8% [53.4%, 62.1%] | 51.4% [47.0%, 55.8%] | 25.0% [21.4%, 29.0%] |
+| an agent for each, the experts' mafia | 42.0% [37.8%, 46.4%] | 42.4% [38.1%, 46.8%] | 38.2% [34.0%, 42.5%] | 13.8% [11.1%, 17.1%] |
+
+These commands play the second and the last row (`won` of the detective); other columns have other numbers of players:
+
+```text
+llmzoo eval --env mafia_v0 --env.num_agents 1 --env.players 6 --split test --tasks 500 --policy expert
+llmzoo eval --env mafia_v0 --env.num_agents 6 --split test --tasks 500 --policy expert
+```
+
+In the third row the mafia draws its victim as in the second, unless someone has reported a check; it speaks and votes as in the
+last (`pytest -m '' tests/envs/crowd/test_mafia_village.py -k separate`). A game has the same names in every row. The
+experts' mafia kills the last by name, while the village votes for the first. An agent that reads this order needs no
+detective, so against one agent the mafia draws.
+
+The second row less the third is what the village loses by being several, and also what its experts lose because they do not
+plan ahead. With 6 and 8 players the latter is nothing: one agent that decides like the separate experts wins 92.6% and
+74.6% of the games. With 5 and 7 it wins 60.0% and 80.0%, because it removes somebody where it should wait for a check.
 
 Source: the game of Mafia (D. Davidoff, 1986). The texts are ours.
 
@@ -101,7 +136,8 @@ from typing import Any, Literal
 
 from llmzoo.envs.argument_checks import check_range
 from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, make_env_fns
-from llmzoo.envs.crowd.mafia import game, players, prompts
+from llmzoo.envs.crowd.crowd_env import count_members
+from llmzoo.envs.crowd.mafia import best_play, game, players, prompts
 from llmzoo.envs.crowd.mafia.game import DETECTIVE, NOBODY, VILLAGER, MafiaState, role_of
 from llmzoo.envs.crowd.mafia.odds import (
     MAFIA,
@@ -115,9 +151,11 @@ from llmzoo.envs.crowd.word_limit import limit_words
 from llmzoo.envs.moves import MoveNames, UnreadableError
 from llmzoo.envs.tasks import content_id
 from llmzoo.envs.turn_game import TurnGame
+from llmzoo.errors import ConfigError
 
 MALFORMED = -0.1
 PHASES = (NIGHT, TALK, VOTE)
+FEWEST_PLAYERS, DEFAULT_PLAYERS = 5, 6
 SLOPPY = 0.75  # how often a noisy expert chooses at random
 
 
@@ -134,6 +172,7 @@ class Mafia(TurnGame[MafiaState]):
         self,
         *,
         num_agents: int = 6,
+        players: int | None = None,
         mafia: int | None = None,
         detective: bool = True,
         words: int = 30,
@@ -142,36 +181,44 @@ class Mafia(TurnGame[MafiaState]):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        check_range("num_agents", num_agents, 5, 8)
-        mafia = (1 if num_agents < 8 else 2) if mafia is None else mafia
-        check_range("mafia", mafia, 1, (num_agents - 2) // 2)
+        count = count_members("players", num_agents, players, DEFAULT_PLAYERS, FEWEST_PLAYERS)
+        mafia = (1 if count < 8 else 2) if mafia is None else mafia
+        check_range("mafia", mafia, 1, (count - 2) // 2)
         check_range("words", words, 5, 100)
-        days = num_agents if days is None else days
+        days = count if days is None else days
         check_range("days", days, 1, 8)
+        self.alone = num_agents == 1
+        if self.alone and not detective:
+            raise ConfigError(
+                "num_agents=1 requires detective=True: it has the votes and the checks"
+            )
         roles = [MAFIA] * mafia + [DETECTIVE] * bool(detective)
-        roles += [VILLAGER] * (num_agents - len(roles))
-        agents = [f"{role}_{number}" for number, role in enumerate(roles)]
+        roles += [VILLAGER] * (count - len(roles))
+        members = [f"{role}_{number}" for number, role in enumerate(roles)]
         super().__init__(
             "mafia_v0",
-            agents,
+            [f"{VILLAGE}_0"] if self.alone else members,
             max_turns=len(PHASES) * days,
             prompt=prompt,
             split=split,
             render_mode=render_mode,
         )
         self.simultaneous = True  # those that act by night, and all by day
-        self.metadata["sides"] = [agents[:mafia], agents[mafia:]]
+        self.metadata["sides"] = [] if self.alone else [members[:mafia], members[mafia:]]
+        self.members = members
         self.words = words
         self.days = days
 
     def start(self, seed: int) -> MafiaState:
-        return game.start_game(seed, self.possible_agents)
+        return game.start_game(seed, self.members)
 
     def acting(self, state: MafiaState) -> tuple[str, ...]:
-        return state.acting if state.winner is None else ()
+        if state.winner is not None:
+            return ()
+        return tuple(self.possible_agents) if self.alone else state.acting
 
     def task_info(self) -> Mapping[str, Any]:
-        content = content_id(f"mafia {self.possible_agents} {self.episode.seed}")
+        content = content_id(f"mafia {self.members} {self.episode.seed}")
         return {**super().task_info(), "source": "rules", "task_id": content}
 
     def names(self, state: MafiaState) -> dict[str, str]:
@@ -190,16 +237,35 @@ class Mafia(TurnGame[MafiaState]):
             misread = [agent for agent, message in heard.items() if not message]
         else:
             choices, errors = self._read_choices(state, actions)
-            after = (game.end_night if state.phase == NIGHT else game.end_vote)(state, choices)
+            if self.alone:
+                (choice,) = choices.values()
+                after = self._decide(state, choice)
+            else:
+                after = (game.end_night if state.phase == NIGHT else game.end_vote)(state, choices)
             misread = list(errors)
         after = replace(after, errors=errors)
         local = {agent: {"malformed": MALFORMED} for agent in misread}
-        for agent in state.alive if state.phase != TALK else ():
+        paid = self.possible_agents if self.alone else state.alive
+        for agent in paid if state.phase != TALK else ():
             change = self._worth(after, agent) - self._worth(state, agent)
             local[agent] = {**local.get(agent, {}), "game": change}
-        if after.winner:
+        if after.winner or (self.alone and self._is_undecided(after)):
             return after, Outcome(local=local, errors=errors, done=True)
-        return after, Outcome(local=local, errors=errors, agents=after.alive)
+        present = None if self.alone else after.alive
+        return after, Outcome(local=local, errors=errors, agents=present)
+
+    def _decide(self, state: MafiaState, choice: str | None) -> MafiaState:
+        """The next position in which one agent that plays the village has something to decide.
+
+        It checks and removes whom it names. The scripted mafia kills, and no day has a talk.
+        """
+        if state.phase == VOTE:
+            state, choice = game.end_vote(state, {f"{VILLAGE}_0": choice}), None
+            if state.winner or self._is_undecided(state) or state.living(DETECTIVE):
+                return state
+        choices = dict.fromkeys(state.living(DETECTIVE), choice)
+        choices |= dict.fromkeys(state.living(MAFIA), players.draw_victim(state))
+        return replace(game.end_night(state, choices), phase=VOTE)
 
     def _worth(self, state: MafiaState, agent: str) -> float:
         """From -1 to 1: what a position is worth to the side of ``agent`` if all play at random from there on.
@@ -244,7 +310,7 @@ class Mafia(TurnGame[MafiaState]):
         outcomes = {
             other: "won" if winner == side_of(other) else "lost" for other in self.possible_agents
         }
-        over = winner is not None or self.turn >= self.max_turns
+        over = winner is not None or self._is_undecided(self.episode)
         return {"success": won, "won": won, **({"outcomes": outcomes} if over else {})}
 
     def observation(self, state: MafiaState, agent: str) -> str:
@@ -270,6 +336,9 @@ class Mafia(TurnGame[MafiaState]):
     def expert(self, agent: str) -> str:
         state = self.episode
         names = self.names(state)
+        if self.alone:
+            best = best_play.choose_for_village(state, state.choices(agent), self.days)
+            return self._format_choice(best)
         claims = list(players.read_claims(state, names))
         if state.phase == TALK:
             return players.speak(state, agent, names, claims)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from llmzoo.envs.crowd.mafia.odds import MAFIA, NIGHT, TALK, VOTE, find_winner
+from llmzoo.envs.crowd.mafia.odds import MAFIA, NIGHT, TALK, VILLAGE, VOTE, find_winner
 
 DETECTIVE, VILLAGER = "detective", "villager"
 NOBODY = "nobody"  # a choice in votes
@@ -25,7 +25,8 @@ def role_of(agent: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Day:
     """What happened from a night to the next. killed, removed: agents, None for nobody. messages: what was heard.
-    votes: by voter, an agent or ``NOBODY``, None for a vote that could not be read."""
+    votes: by voter, an agent or ``NOBODY``, None for a vote that could not be read. One agent that plays the village
+    votes alone."""
 
     killed: str | None
     messages: Mapping[str, str] = field(default_factory=dict)
@@ -70,9 +71,10 @@ class MafiaState:
         return (*self.living(MAFIA), *self.living(DETECTIVE))
 
     def choices(self, agent: str) -> list[str]:
-        """Whom a player may name by night or in a vote, in the order of their public names; nobody only in a vote."""
-        friends = self.living(MAFIA) if self.phase == NIGHT and role_of(agent) == MAFIA else [agent]
-        others = sorted((a for a in self.alive if a not in friends), key=self.names.__getitem__)
+        """Whom an agent may name by night or in a vote, in the order of their public names; nobody only in a vote."""
+        acts_for = {MAFIA: MAFIA, VILLAGE: DETECTIVE}.get(role_of(agent))
+        own = self.living(acts_for) if self.phase == NIGHT and acts_for else [agent]
+        others = sorted((a for a in self.alive if a not in own), key=self.names.__getitem__)
         return others if self.phase == NIGHT else [*others, NOBODY]
 
 

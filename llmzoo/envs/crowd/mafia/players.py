@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -95,6 +96,15 @@ def choose_by_night(state: MafiaState, agent: str, claims: Sequence[Claim]) -> s
         return next((a for a in choices if a in claimed), choices[-1])
     suspects = find_suspects(state, agent, claims)
     return max(choices, key=lambda a: (a not in state.checks, suspects[a]))
+
+
+def draw_victim(state: MafiaState) -> str:
+    """Whom the mafia kills if one agent plays the village: any of the others, drawn from the seed of the episode.
+
+    An order by name, as in :func:`choose_by_night`, would show that those behind the victim are mafia.
+    """
+    rng = random.Random(f"mafia/{state.seed}/{len(state.days)}/kill")
+    return rng.choice(state.choices(state.living(MAFIA)[0]))
 
 
 def choose(state: MafiaState, agent: str, claims: Sequence[Claim]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from llmzoo.envs.crowd.mafia.game import DETECTIVE, NOBODY, Day, MafiaState, role_of
-from llmzoo.envs.crowd.mafia.odds import MAFIA, NIGHT, TALK
+from llmzoo.envs.crowd.mafia.odds import MAFIA, NIGHT, TALK, VILLAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +28,17 @@ class MafiaView:
         return joint.join(self.names[a] for a in self.listed if a in agents)
 
     @property
+    def plays_village(self) -> bool:
+        """Whether one agent plays the village."""
+        return role_of(self.agent) == VILLAGE
+
+    @property
+    def knows_checks(self) -> bool:
+        return self.plays_village or role_of(self.agent) == DETECTIVE
+
+    @property
     def acts(self) -> bool:
-        return not self.over and self.agent in self.state.acting
+        return not self.over and (self.plays_village or self.agent in self.state.acting)
 
 
 def write_prompt(view: MafiaView, *, terse: bool) -> str:
@@ -38,33 +47,38 @@ def write_prompt(view: MafiaView, *, terse: bool) -> str:
 
 def _write_terse(view: MafiaView) -> str:
     state, names = view.state, view.names
-    friends = _friends(view)
-    lines = [f"mafia {names[view.agent]} {role_of(view.agent)[0]} {view.list_names(friends, ' ')}"]
+    friends = view.list_names(_friends(view), " ")
+    if view.plays_village:
+        lines = [f"mafia village d {names[_detective(view)]}"]
+    else:
+        lines = [f"mafia {names[view.agent]} {role_of(view.agent)[0]} {friends}"]
     for day in state.days:
         lines += [f"dead {_name_role(view, day.killed)}"]
         lines += [f"{names[a]}: {day.messages[a]}" for a in view.listed if a in day.messages]
-        cast = (f"{names[a]}>{_name(view, day.votes[a])}" for a in view.listed if a in day.votes)
-        lines += [" ".join(["votes", *cast])] if day.votes else []
+        cast = [f"{names[a]}>{_name(view, day.votes[a])}" for a in view.listed if a in day.votes]
+        lines += [" ".join(["votes", *cast])] if cast else []
         lines += [f"out {_name_role(view, day.removed)}"] if day.votes else []
-    if role_of(view.agent) == DETECTIVE:
+    if view.knows_checks:
         lines += [f"check {names[a]} {'m' if role_of(a) == MAFIA else '-'}" for a in state.checks]
     lines += [f"alive {view.list_names(state.alive, ' ')}"]
     if error := state.errors.get(view.agent):
         lines += [error.partition(":")[0]]
     ask = {NIGHT: "kill " if role_of(view.agent) == MAFIA else "check ", TALK: "say "}
-    return "\n".join([*lines, ask.get(state.phase, "vote ") if view.acts else "over"])
+    vote = "remove " if view.plays_village else "vote "
+    return "\n".join([*lines, ask.get(state.phase, vote) if view.acts else "over"])
 
 
 def _write_full(view: MafiaView) -> str:
-    lines = [_introduce(view)]
+    lines = [_introduce_village(view) if view.plays_village else _introduce(view)]
     for number, day in enumerate(view.state.days, 1):
         lines += ["", f"Day {number}", *_tell(view, day)]
-    if role_of(view.agent) == DETECTIVE and view.state.checks:
+    if view.knows_checks and view.state.checks:
         found = (
             f"{view.names[a]} is {'mafia' if role_of(a) == MAFIA else 'not mafia'}"
             for a in view.state.checks
         )
-        lines += ["", f"You checked: {', '.join(found)}."]
+        who = "The detective" if view.plays_village else "You"
+        lines += ["", f"{who} checked: {', '.join(found)}."]
     lines += ["", f"Alive: {view.list_names(view.state.alive)}."]
     if error := view.state.errors.get(view.agent):
         lines += ["", f"About your last answer: {error}"]
@@ -73,9 +87,8 @@ def _write_full(view: MafiaView) -> str:
 
 def _introduce(view: MafiaView) -> str:
     agents = list(view.names)
-    mafia = sum(role_of(a) == MAFIA for a in agents)
     detective = any(role_of(a) == DETECTIVE for a in agents)
-    count = "One of them is" if mafia == 1 else f"{mafia} of them are"
+    count = _count_mafia(view)
     role = f"Your role: {role_of(view.agent)}."
     if friends := _friends(view):
         role += f" The mafia with you: {view.list_names(friends)}."
@@ -93,6 +106,28 @@ def _introduce(view: MafiaView) -> str:
     )
 
 
+def _introduce_village(view: MafiaView) -> str:
+    detective = view.names[_detective(view)]
+    return (
+        f"You decide for the village in a game of Mafia. The players: {view.list_names(list(view.names))}. "
+        f"{_count_mafia(view)} mafia, {detective} is the detective, and the others are villagers. You know what the "
+        "detective knows.\n\n"
+        "Each night the mafia kills one of the others. The detective then learns of one player whether it is mafia. Each "
+        "day you name a player or nobody. Whom you name is removed, because the village has the most votes. The role of "
+        "a player who is killed or removed is shown. The village wins when no mafia is left. The mafia wins when it is at "
+        "least as many as the others."
+    )
+
+
+def _count_mafia(view: MafiaView) -> str:
+    mafia = sum(role_of(agent) == MAFIA for agent in view.names)
+    return "One of them is" if mafia == 1 else f"{mafia} of them are"
+
+
+def _detective(view: MafiaView) -> str:
+    return next(agent for agent in view.names if role_of(agent) == DETECTIVE)
+
+
 def _tell(view: MafiaView, day: Day) -> Iterator[str]:
     if day.killed is None:
         yield "Nobody was killed in the night."
@@ -102,10 +137,11 @@ def _tell(view: MafiaView, day: Day) -> Iterator[str]:
         if agent in day.messages:
             yield f"{view.names[agent]}: {day.messages[agent] or '(nothing)'}"
     if day.votes:
-        cast = (
+        cast = [
             f"{view.names[a]} {_name(view, day.votes[a])}" for a in view.listed if a in day.votes
-        )
-        yield f"Votes: {', '.join(cast)}."
+        ]
+        if cast:
+            yield f"Votes: {', '.join(cast)}."
         yield (
             f"{_name_role(view, day.removed)} was removed."
             if day.removed
@@ -129,7 +165,9 @@ def _ask(view: MafiaView) -> list[str]:
         if role_of(view.agent) == MAFIA:
             ask = f"Night {number}. Whom does the mafia kill?"
         else:
-            ask = f"Night {number}. Whom do you check?"
+            ask = f"Night {number}. Whom {'does the detective' if view.plays_village else 'do you'} check?"
+    elif view.plays_village:
+        ask = f"Day {len(state.days)}. Whom does the village remove?"
     else:
         ask = f"Day {len(state.days)}. For whose removal do you vote?"
     choices = ", ".join(_name(view, choice) for choice in state.choices(view.agent))

@@ -76,7 +76,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from llmzoo.envs.argument_checks import check_range
 from llmzoo.envs.base import TextEnv, make_env_fns
@@ -118,11 +118,8 @@ class Philosophers(CrowdEnv[Guests, Table, str]):
         philosophers: int | None = None,
         slack: int = 2,
         hungry_by: int = tasks.LATEST,
-        message_chars: int = 0,
-        prompt: Literal["full", "terse"] = "full",
-        team_weight: float = 1.0,
         split: str = "train",
-        render_mode: str | None = None,
+        **options: Any,
     ):
         count = count_members("philosophers", num_agents, philosophers, DEFAULT_PHILOSOPHERS)
         check_range("slack", slack, 0, 20)
@@ -139,10 +136,7 @@ class Philosophers(CrowdEnv[Guests, Table, str]):
             ),
             [f"philosopher_{number}" for number in range(count)],
             "host_0" if num_agents == 1 else "",
-            message_chars=message_chars,
-            prompt=prompt,
-            team_weight=team_weight,
-            render_mode=render_mode,
+            **options,
         )
         self.slack = slack
 

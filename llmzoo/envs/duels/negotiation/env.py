@@ -62,7 +62,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from llmzoo.envs.argument_checks import check_choice, check_range
+from llmzoo.envs.argument_checks import check_range
 from llmzoo.envs.base import Outcome, TextEnv, make_env_fns
 from llmzoo.envs.duels.env import PLAYERS
 from llmzoo.envs.duels.negotiation import answers, players
@@ -132,7 +132,6 @@ class Negotiation(TextEnv[NegotiationState]):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        check_choice("prompt", prompt, ("full", "terse"))
         check_range("total", total, 5, 40)
         check_range("max_turns", max_turns, 1, 20)
         check_range("message_chars", message_chars, 0, MAX_MESSAGE_CHARS)

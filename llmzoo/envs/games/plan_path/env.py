@@ -67,7 +67,6 @@ from llmzoo.envs.games.plan_path import players, scoring, tasks
 from llmzoo.envs.games.plan_path.tasks import PathTask, Position
 from llmzoo.envs.games.planning_game import PLANNER, PlanningState, PlanResult
 from llmzoo.envs.games.walking_game import WalkingGame
-from llmzoo.envs.messages import MESSAGE_CHARS
 from llmzoo.envs.tasks import Tasks, generate_tasks
 
 
@@ -89,13 +88,8 @@ class PlanPath(WalkingGame[PathTask, Position]):
         split: str = "train",
         source: str = "generator",
         on_bad_record: Literal["error", "skip"] = "error",
-        num_agents: int = 2,
-        max_turns: int = 4,
         prompt: Literal["full", "terse", "cells"] = "full",
-        view: Literal["full", "split"] = "full",
-        message_chars: int = MESSAGE_CHARS,
-        team_weight: float = 1.0,
-        render_mode: str | None = None,
+        **options: Any,
     ):
         grids: Tasks[PathTask]
         if source == "generator":
@@ -113,16 +107,7 @@ class PlanPath(WalkingGame[PathTask, Position]):
             )
         else:
             grids = tasks.load_tasks(source, on_bad_record).task_list(tasks.canonical, split)
-        super().__init__(
-            grids,
-            num_agents=num_agents,
-            max_turns=max_turns,
-            prompt=prompt,
-            view=view,
-            message_chars=message_chars,
-            team_weight=team_weight,
-            render_mode=render_mode,
-        )
+        super().__init__(grids, prompt=prompt, **options)
 
     def initial_world(self, task: PathTask) -> Position:
         return task.start

@@ -77,7 +77,6 @@ from llmzoo.envs.games.sokoban.levels import build_tables, cells_in_mask
 from llmzoo.envs.games.sokoban.scoring import Position
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
 from llmzoo.envs.games.walking_game import WalkingGame
-from llmzoo.envs.messages import MESSAGE_CHARS
 from llmzoo.envs.tasks import Tasks, generate_tasks
 from llmzoo.errors import ConfigError
 
@@ -104,13 +103,8 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
         split: str = "train",
         source: str = "generator",
         on_bad_record: Literal["error", "skip"] = "skip",
-        num_agents: int = 2,
-        max_turns: int = 4,
         prompt: Literal["full", "terse", "cells"] = "full",
-        view: Literal["full", "split"] = "full",
-        message_chars: int = MESSAGE_CHARS,
-        team_weight: float = 1.0,
-        render_mode: str | None = None,
+        **options: Any,
     ):
         if size is not None and (height is not None or width is not None):
             raise ConfigError("give size, or height and width, not both")
@@ -138,16 +132,7 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
             )
         else:
             chosen = tasks.load_tasks(source, on_bad_record).task_list(tasks.canonical, split)
-        super().__init__(
-            chosen,
-            num_agents=num_agents,
-            max_turns=max_turns,
-            prompt=prompt,
-            view=view,
-            message_chars=message_chars,
-            team_weight=team_weight,
-            render_mode=render_mode,
-        )
+        super().__init__(chosen, prompt=prompt, **options)
 
     def initial_world(self, task: SokobanTask) -> Position:
         return scoring.start_position(task.level)

@@ -64,7 +64,6 @@ from llmzoo.envs.games import split_view
 from llmzoo.envs.games.planning_game import PLANNER, PlanningGame, PlanningState, PlanResult
 from llmzoo.envs.games.sudoku import players, scoring, tasks, view
 from llmzoo.envs.games.sudoku.tasks import SudokuTask
-from llmzoo.envs.messages import MESSAGE_CHARS
 from llmzoo.envs.tasks import Tasks, generate_tasks
 
 
@@ -94,13 +93,8 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
         split: str = "train",
         source: str = "generator",
         on_bad_record: Literal["error", "skip"] = "error",
-        num_agents: int = 2,
-        max_turns: int = 4,
         prompt: Literal["full", "terse"] = "full",
-        view: Literal["full", "split"] = "full",
-        message_chars: int = MESSAGE_CHARS,
-        team_weight: float = 1.0,
-        render_mode: str | None = None,
+        **options: Any,
     ):
         puzzles: Tasks[SudokuTask]
         least, most = tasks.clue_range(size, clues, difficulty)
@@ -115,16 +109,7 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
             )
         else:
             puzzles = tasks.load_tasks(source, on_bad_record).task_list(tasks.canonical, split)
-        super().__init__(
-            puzzles,
-            num_agents=num_agents,
-            max_turns=max_turns,
-            prompt=prompt,
-            view=view,
-            message_chars=message_chars,
-            team_weight=team_weight,
-            render_mode=render_mode,
-        )
+        super().__init__(puzzles, prompt=prompt, **options)
 
     def initial_world(self, task: SudokuTask) -> FilledGrid:
         return _make_filled_grid(task, self._visible(task))

@@ -85,7 +85,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from llmzoo.envs.argument_checks import check_choice, check_range
+from llmzoo.envs.argument_checks import check_range
 from llmzoo.envs.base import Outcome, make_env_fns
 from llmzoo.envs.messages import received_messages
 from llmzoo.envs.planning.calendar import generator, natural_plan, players, prompts, scoring
@@ -143,8 +143,6 @@ class Calendar(MessageEnv[CalendarState]):
         on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
-        check_choice("prompt", prompt, ("full", "terse"))
-        check_choice("level", level, (None, *generator.LEVELS))
         people, agents = _count_people_and_agents(people, num_agents)
         super().__init__(
             [f"assistant_{number}" for number in range(agents)],

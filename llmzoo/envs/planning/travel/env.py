@@ -177,8 +177,6 @@ class Travel(MessageEnv[TravelState]):
         on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
-        check_choice("prompt", prompt, ("full", "terse"))
-        check_choice("level", level, (None, *generator.LEVELS))
         check_choice("num_agents", num_agents, (1, 2))
         super().__init__(
             ["planner_0"] if num_agents == 1 else ["booker_0", "guide_1"],

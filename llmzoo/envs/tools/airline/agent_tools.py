@@ -183,7 +183,7 @@ def search_onestop_flight(
     found: list[list[dict[str, Any]]] = []
     for first in _bookable_flights(data, date, origin, None):
         arrival = first["scheduled_arrival_time_est"]
-        then = _next_day(date) if "+1" in arrival else date
+        then = str(Day.fromisoformat(date) + timedelta(days=1)) if "+1" in arrival else date
         found.extend(
             [{**first, "date": date}, {**second, "date": then}]
             for second in _bookable_flights(data, then, first["destination"], destination)
@@ -345,11 +345,6 @@ def _bookable_flights(
         ):
             shown = {name: value for name, value in flight.items() if name != "dates"}
             yield {**shown, **status}
-
-
-def _next_day(date: str) -> str:
-    """The day after one on which a flight flies."""
-    return str(Day.fromisoformat(date) + timedelta(days=1))
 
 
 def _make_leg(flight: Record, date: str, price: int) -> dict[str, Any]:

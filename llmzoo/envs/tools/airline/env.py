@@ -86,7 +86,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.tasks import Tasks, generate_tasks
 from llmzoo.envs.tools.airline import (
@@ -99,7 +98,7 @@ from llmzoo.envs.tools.airline import (
     tasks,
 )
 from llmzoo.envs.tools.airline.agent_tools import TOOLS
-from llmzoo.envs.tools.airline.tasks import INTENTS, AirlineTask
+from llmzoo.envs.tools.airline.tasks import AirlineTask, Intent
 from llmzoo.envs.tools.service import tau2_folders
 from llmzoo.envs.tools.service.env import Domain, ServiceEnv
 from llmzoo.errors import ConfigError
@@ -128,37 +127,14 @@ class Airline(ServiceEnv):
     def __init__(
         self,
         *,
-        intent: Literal[
-            "booking",
-            "cancellation",
-            "change",
-            "cabin",
-            "baggage",
-            "passengers",
-            "insurance",
-            "compensation",
-        ]
-        | None = None,
-        num_agents: int = 2,
-        max_turns: int = 20,
-        max_steps: int = 10,
-        prompt: Literal["full", "terse"] = "full",
-        team_weight: float = 1.0,
+        intent: Intent | None = None,
         split: str = "train",
         source: str = "generator",
         subset: str | None = None,
         on_bad_record: Literal["error", "skip"] = "error",
-        render_mode: str | None = None,
+        **options: Any,
     ):
-        check_choice("intent", intent, (None, *INTENTS))
-        super().__init__(
-            num_agents=num_agents,
-            max_turns=max_turns,
-            max_steps=max_steps,
-            prompt=prompt,
-            team_weight=team_weight,
-            render_mode=render_mode,
-        )
+        super().__init__(**options)
         self.tasks = _load_tasks(source, on_bad_record, split, subset, intent)
 
     def final_info(self, agent: str) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, get_args
 
 from llmzoo.envs.tools.airline.agent_tools import READ_TOOLS, TOOLS, WRITE_TOOLS
 from llmzoo.envs.tools.airline.database import AirlineDatabase
@@ -13,10 +14,10 @@ from llmzoo.envs.tools.service import conversations
 from llmzoo.envs.tools.service.conversations import ConversationEntry
 from llmzoo.envs.tools.service.tools import world_after, write_call
 
-INTENTS = (
-    *("booking", "cancellation", "change", "cabin", "baggage", "passengers", "insurance"),
-    "compensation",
-)
+Intent = Literal[
+    "booking", "cancellation", "change", "cabin", "baggage", "passengers", "insurance", "compensation"
+]  # fmt: skip
+INTENTS = get_args(Intent)
 ANY = "any"  # the intent of a record of tau2-bench
 
 AirlineConversation = conversations.ServiceConversation["AirlineTask", AirlineDatabase]

@@ -113,7 +113,6 @@ class BFCL(TextEnv[BFCLState]):
         render_mode: str | None = None,
     ):
         check_choice("num_agents", num_agents, (1, 2))
-        check_choice("prompt", prompt, ("full",))
         super().__init__(
             list(AGENTS[:num_agents]),
             simultaneous=True,
@@ -121,7 +120,6 @@ class BFCL(TextEnv[BFCLState]):
             team_weight=team_weight,
             render_mode=render_mode,
         )
-        check_choice("category", category, (None, *tasks.CATEGORIES))
         loaded = tasks.PUBLIC_SET.load(source, on_bad_record)
         if category is not None:
             loaded = loaded.filter_tasks(_is_of_category, category, asked=True)

@@ -17,7 +17,7 @@ from typing import Any
 from llmzoo.envs import sources
 from llmzoo.envs.hub import is_reachable
 from llmzoo.envs.sources import BadField, PublicSet
-from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.errors import ConfigError, require_extra
 
 HUB_ID = "gorilla-llm/Berkeley-Function-Calling-Leaderboard"
 FILES = tuple(
@@ -167,11 +167,9 @@ def hub_records() -> list[dict[str, Any]]:
 def joined_hub_records(names: Iterable[str]) -> Iterator[dict[str, Any]]:
     """The records of files of the hub or its cache, joined with those in ``possible_answer``. Raises
     ``ConfigError`` and ``MissingExtraError``."""
-    try:
+    with require_extra(f"the data set {HUB_ID}", "train"):
         # the library itself would try for half a minute to reach a hub that does not answer
         cached = not is_reachable()
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"the data set {HUB_ID}", "train", error.name) from error
     for name in names:
         yield from join_by_id(_hub_file(name, cached), _hub_file(f"possible_answer/{name}", cached))
 

@@ -159,8 +159,6 @@ class BFCLMultiTurn(TextEnv[DialogueState]):
         for name, value in (("max_steps", max_steps), ("response_chars", response_chars)):
             if value < 1:
                 raise ConfigError(f"{name} must be at least 1, got {value}")
-        check_choice("prompt", prompt, ("full",))
-        check_choice("category", category, (None, *tasks.CATEGORIES))
         loaded = tasks.load(source, on_bad_record)
         self.padding = _find_padding(padding, loaded)
         loaded = _playable_dialogues(loaded, category, self.padding)

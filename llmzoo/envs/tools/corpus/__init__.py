@@ -29,6 +29,7 @@ from pathlib import Path
 from llmzoo.envs.sources import read_shipped_records
 
 FILE = Path(__file__).parent / "articles.jsonl"
+FACTS_FILE = Path(__file__).parent / "facts.json"  # the facts of each kind, in words
 
 Fact = str | int
 

@@ -92,31 +92,29 @@ def apply_action(
     if not parsed and not text.strip():
         bad = "an empty answer"
     if bad:
-        return _with_silence(
-            _with_note(conversation, side, f"Your last answer could not be read: {bad}"), side
-        ), (f"malformed: {bad}")
+        note = f"Your last answer could not be read: {bad}"
+        return _with_silence(conversation, side, note), f"malformed: {bad}"
     if not parsed:
         return _with_message(conversation, side, text), ""
     wrong = ""
     for call in parsed:
         assert not isinstance(call, BadCall)
         reply, states = tools.call(call, {WORLD: conversation.world})
+        made = conversation.made
         if reply.error is None:
-            made = (*conversation.made, call)
-            conversation = replace(conversation, world=states[WORLD], made=made)
+            made = (*made, call)
         else:
             wrong = wrong or f"wrong: {reply.error}"
-        shown = _one_line(write_call(call), 400)
-        conversation = _with_entry(conversation, ConversationEntry(side, "call", shown))
+        shown = ConversationEntry(side, "call", _one_line(write_call(call), 400))
         result = _one_line(reply.text, tools.reply_format.max_chars)
-        conversation = _with_entry(conversation, ConversationEntry(side, "result", result))
+        entries = (*conversation.entries, shown, ConversationEntry(side, "result", result))
+        conversation = replace(conversation, world=states[WORLD], made=made, entries=entries)
         if side == "assistant" and call.name == TRANSFER and not wrong:
             return replace(conversation, over=True), ""
     if conversation.steps + 1 < max_steps:
         return replace(conversation, steps=conversation.steps + 1), wrong
-    return _with_silence(
-        _with_note(conversation, side, "You made many calls; it is the other's turn now."), side
-    ), wrong
+    note = "You made many calls; it is the other's turn now."
+    return _with_silence(conversation, side, note), wrong
 
 
 def format_calls(calls: Iterable[ToolCall]) -> str:
@@ -134,28 +132,17 @@ def _with_message(
     message = "\n    ".join(
         replace_surrogates(truncate(text.strip(), MAX_MESSAGE_CHARS)).splitlines()
     )
-    return replace(
-        _with_entry(conversation, ConversationEntry(side, "message", message)), steps=0, over=over
-    )
+    entries = (*conversation.entries, ConversationEntry(side, "message", message))
+    return replace(conversation, entries=entries, steps=0, over=over)
 
 
 def _with_silence(
-    conversation: ServiceConversation[Task, World], side: str
-) -> ServiceConversation[Task, World]:
-    """The talk after a turn in which nothing was said."""
-    return replace(_with_entry(conversation, ConversationEntry(side, "message", SILENCE)), steps=0)
-
-
-def _with_note(
     conversation: ServiceConversation[Task, World], side: str, note: str
 ) -> ServiceConversation[Task, World]:
-    return _with_entry(conversation, ConversationEntry(side, "note", _one_line(note, 400)))
-
-
-def _with_entry(
-    conversation: ServiceConversation[Task, World], entry: ConversationEntry
-) -> ServiceConversation[Task, World]:
-    return replace(conversation, entries=(*conversation.entries, entry))
+    """The talk after a turn in which nothing was said. note: what the side reads about it."""
+    about = ConversationEntry(side, "note", _one_line(note, 400))
+    entries = (*conversation.entries, about, ConversationEntry(side, "message", SILENCE))
+    return replace(conversation, entries=entries, steps=0)
 
 
 def _one_line(text: str, most: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv
@@ -64,18 +64,17 @@ class ServiceEnv(TextEnv[ServiceState]):
     def __init__(
         self,
         *,
-        num_agents: int,
-        max_turns: int,
-        max_steps: int,
-        prompt: str,
-        team_weight: float,
-        render_mode: str | None,
+        num_agents: int = 2,
+        max_turns: int = 20,
+        max_steps: int = 10,
+        prompt: Literal["full", "terse"] = "full",
+        team_weight: float = 1.0,
+        render_mode: str | None = None,
     ):
         check_choice("num_agents", num_agents, (1, 2))
         for name, value in (("max_turns", max_turns), ("max_steps", max_steps)):
             if value < 1:
                 raise ConfigError(f"{name} must be at least 1, got {value}")
-        check_choice("prompt", prompt, ("full", "terse"))
         super().__init__(
             [AGENT, USER][:num_agents],
             max_turns=max_turns,

@@ -80,7 +80,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.tasks import Tasks, generate_tasks
 from llmzoo.envs.tools.service import tau2_folders
@@ -125,26 +124,13 @@ class Telecom(ServiceEnv):
         *,
         intent: Literal["service_issue", "mobile_data_issue", "mms_issue"] | None = None,
         issues: int | None = None,
-        num_agents: int = 2,
-        max_turns: int = 20,
-        max_steps: int = 10,
-        prompt: Literal["full", "terse"] = "full",
-        team_weight: float = 1.0,
         split: str = "train",
         source: str = "generator",
         subset: str | None = None,
         on_bad_record: Literal["error", "skip"] = "error",
-        render_mode: str | None = None,
+        **options: Any,
     ):
-        check_choice("intent", intent, (None, *GOALS))
-        super().__init__(
-            num_agents=num_agents,
-            max_turns=max_turns,
-            max_steps=max_steps,
-            prompt=prompt,
-            team_weight=team_weight,
-            render_mode=render_mode,
-        )
+        super().__init__(**options)
         self.tasks = _load_tasks(source, on_bad_record, split, subset, intent, issues)
 
     def final_info(self, agent: str) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from llmzoo.envs.tools.service.env import VERDICT
@@ -19,13 +20,14 @@ _SWITCHES = (
     *("airplane_mode", "sim_card_missing", "data_enabled", "roaming_enabled", "data_saver_mode"),
     *("network_mode_preference", "wifi_calling_enabled", "vpn_connected"),
 )
+_read_switches = attrgetter(*_SWITCHES)
 _LINE_FIELDS = ("status", "roaming_enabled", "data_refueling_gb")
 
 
 def settings(world: World) -> Mapping[str, Any]:
     """What an agent can set on the phone and in the database, by name."""
     phone, data = world.phone, world.data
-    found = {name: getattr(phone, name) for name in _SWITCHES}
+    found = dict(zip(_SWITCHES, _read_switches(phone), strict=True))
     found |= {"apn": phone.apn.apn_name, "mmsc": phone.apn.mmsc_url}
     found |= {f"{app} {name}": on for app, own in phone.apps.items() for name, on in own.items()}
     number = world.place.phone_number or ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from llmzoo.envs.tools.service.tables import Record, Tables
@@ -214,6 +215,7 @@ class World:
         )
 
 
+@lru_cache(maxsize=256)  # every step looks for the customer by number
 def digits(number: str) -> str:
     return "".join(filter(str.isdigit, number))
 

@@ -183,7 +183,6 @@ class ToolUse(TextEnv[ToolUseState]):
         render_mode: str | None = None,
     ):
         check_choice("num_agents", num_agents, (1, 2))
-        check_choice("prompt", prompt, ("full",))
         super().__init__(
             [PLANNER, EXECUTOR] if num_agents == 2 else [ALONE],
             max_turns=max_turns,

@@ -2,69 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import random
 from functools import cache
 
-from llmzoo.envs.tools.corpus import Article, articles
+from llmzoo.envs.tools.corpus import FACTS_FILE, Article, articles
 
-# (kind, fact): the fact in words; {x} is what the article is about
-MEASURES = {
-    ("town", "population"): "population of {x}",
-    ("town", "elevation_m"): "elevation in metres of {x}",
-    ("island", "area_km2"): "area in square kilometres of {x}",
-    ("island", "population"): "population of {x}",
-    ("island", "height_m"): "height in metres of the highest point of {x}",
-    ("bridge", "length_m"): "length in metres of {x}",
-    ("bridge", "spans"): "number of spans of {x}",
-    ("bridge", "cost_marens"): "cost in marens of {x}",
-    ("ferry", "distance_km"): "distance in kilometres that {x} covers",
-    ("ferry", "minutes"): "duration in minutes of a crossing with {x}",
-    ("ferry", "fare_marens"): "fare in marens of {x}",
-    ("museum", "rooms"): "number of rooms of {x}",
-    ("museum", "items"): "number of items that {x} holds",
-    ("museum", "visitors"): "number of visitors a year of {x}",
-    ("museum", "ticket_marens"): "price in marens of a ticket for {x}",
-    ("river", "length_km"): "length in kilometres of {x}",
-    ("river", "bridges"): "number of bridges over {x}",
-    ("festival", "days"): "number of days that {x} lasts",
-    ("festival", "visitors"): "number of visitors of {x}",
-    ("company", "employees"): "number of employees of {x}",
-    ("company", "revenue_marens"): "yearly revenue in marens of {x}",
-    ("species", "length_cm"): "length in centimetres of {x}",
-    ("species", "weight_g"): "weight in grams of {x}",
-    ("species", "lifespan_years"): "lifespan in years of {x}",
-    ("lighthouse", "height_m"): "height in metres of {x}",
-    ("lighthouse", "steps"): "number of steps of {x}",
-    ("lighthouse", "range_km"): "range in kilometres of {x}",
-}
-YEARS = {
-    ("town", "founded"): "year in which {x} was founded",
-    ("island", "surveyed"): "year in which {x} was surveyed",
-    ("bridge", "opened"): "year in which {x} was opened",
-    ("museum", "opened"): "year in which {x} was opened",
-    ("festival", "first_held"): "year in which {x} was first held",
-    ("company", "founded"): "year in which {x} was founded",
-    ("person", "born"): "year in which {x} was born",
-    ("person", "died"): "year in which {x} died",
-    ("species", "discovered"): "year in which {x} was discovered",
-    ("lighthouse", "built"): "year in which {x} was built",
-}
-NAMES = {
-    ("town", "island"): "island on which {x} lies",
-    ("island", "capital"): "capital of {x}",
-    ("bridge", "architect"): "architect of {x}",
-    ("ferry", "vessel"): "vessel of {x}",
-    ("museum", "town"): "town in which {x} is found",
-    ("river", "mouth"): "town at the mouth of {x}",
-    ("festival", "town"): "town in which {x} is held",
-    ("festival", "month"): "month in which {x} is held",
-    ("company", "town"): "town in which {x} has its seat",
-    ("company", "founder"): "founder of {x}",
-    ("person", "birthplace"): "town in which {x} was born",
-    ("species", "island"): "island on which {x} lives",
-    ("species", "discoverer"): "discoverer of {x}",
-    ("lighthouse", "town"): "town near which {x} stands",
-}
+FactTable = dict[tuple[str, str], str]  # (kind, fact): the fact in words; {x} is what it is about
+
+
+def _load_tables() -> list[FactTable]:
+    """The facts that are measures, years and names."""
+    return [
+        {(kind, fact): words for kind, facts in table.items() for fact, words in facts.items()}
+        for table in json.loads(FACTS_FILE.read_text(encoding="utf-8")).values()
+    ]
+
+
+MEASURES, YEARS, NAMES = _load_tables()
 _BARE = ("town", "island", "person", "company")  # kinds whose titles take no "the"
 
 
@@ -96,7 +51,7 @@ def sample_articles(rng: random.Random, kind: str, number: int = 1) -> list[Arti
     return rng.sample(_kinds()[kind], number)
 
 
-def sample_fact(rng: random.Random, table: dict[tuple[str, str], str]) -> tuple[Article, str]:
+def sample_fact(rng: random.Random, table: FactTable) -> tuple[Article, str]:
     """An article and one of its facts in the table, drawn evenly over all articles."""
     pairs = [key for key in table for _ in _kinds()[key[0]]]
     while True:

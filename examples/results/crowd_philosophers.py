@@ -6,9 +6,10 @@
 Everyone is hungry from the start, and a dinner lasts as many rounds as the shortest one needs. So the share of the
 wanted meals that are had is the number of meals per round, relative to the best schedule.
 
-All runs begin with one model of 103,000 weights. By imitation it knows the words and the rules, at every number of
-philosophers, and nothing about coordination (:class:`crowd_tables.LeftFirst`). A run is a line of
-``docs/results/logs/crowd_philosophers.jsonl``; runs that are there are not repeated.
+All runs begin with one of three models of 103,000 weights. By imitation it knows the words and the rules, at every
+number of philosophers. ``left`` and ``either`` know nothing about coordination (:class:`crowd_tables.LeftFirst`,
+:class:`crowd_tables.EitherFirst`). A run is a line of ``docs/results/logs/crowd_philosophers.jsonl``; runs that are
+there are not repeated.
 """
 
 from __future__ import annotations
@@ -24,11 +25,8 @@ from typing import Any
 from words import build_model
 
 LOG = Path(__file__).resolve().parents[2] / "docs" / "results" / "logs" / "crowd_philosophers.jsonl"
-ENV, LEFT_FIRST, FOUR_TERMS = (
-    "philosophers_v0",
-    "crowd_tables:LeftFirst",
-    "crowd_tables:FourTerms",
-)
+ENV, FOUR_TERMS = "philosophers_v0", "crowd_tables:FourTerms"
+IMITATED_TABLES = {"left": "crowd_tables:LeftFirst", "either": "crowd_tables:EitherFirst"}
 TABLE = {"hungry_by": 1, "slack": 0, "prompt": "terse"}
 GUESTS = [f"{h}.{m}.{e}" for h in range(1, 5) for m in (1, 2) for e in (1, 2, 3)]
 WORDS = [
@@ -40,15 +38,19 @@ IMITATED = (8, 2, 3, 5)  # numbers of philosophers, one after another
 TASKS = 100  # at most
 TEMPERATURES = (2.0, 1.5, 0.7, 0.5, 0.3)
 GROUPS: dict[str, Any] = {"group_size": 2, "learning_rate": 3e-3}
+LONG: dict[str, Any] = {**GROUPS, "schedule": "linear"}
+BOUNDED: dict[str, Any] = {**LONG, "max_update_kl": 0.01}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """What is compared. ``transfer``: numbers of philosophers at which the trained model is measured as well."""
+    """What is compared. ``transfer``: numbers of philosophers at which the trained model is measured as well.
+    ``first_seed``: 1 where the settings were chosen by a run with seed 0."""
 
     name: str
     agents: int
     seeds: int
+    first_seed: int = 0
     env: str = ENV
     start: str = "left"
     learner: str = "magrpo"
@@ -59,6 +61,8 @@ class Arm:
     transfer: tuple[int, ...] = ()
 
 
+_EITHER: dict[str, Any] = {"agents": 5, "first_seed": 1, "start": "either", "steps": 250}
+_APART: dict[str, Any] = {**_EITHER, "policies": "separate"}
 ARMS = (
     Arm(name="magrpo_5", agents=5, seeds=5, transfer=(2, 3, 8)),
     Arm(name="four_terms_5", agents=5, seeds=5, env=FOUR_TERMS),
@@ -88,18 +92,26 @@ ARMS = (
         learner_args={**GROUPS, "group_size": 4},
     ),
     Arm(name="magrpo_8", agents=8, seeds=3),
+    Arm(name="unbounded_5", seeds=4, learner_args=LONG, **_APART),
+    Arm(name="bounded_5", seeds=5, learner_args=BOUNDED, **_APART),
+    Arm(name="bounded_shared_5", seeds=3, learner_args=BOUNDED, **_EITHER),
+    Arm(name="bounded_four_terms_5", seeds=3, learner_args=BOUNDED, env=FOUR_TERMS, **_APART),
+    Arm(name="bounded_left_5", seeds=3, learner_args=BOUNDED, **{**_APART, "start": "left"}),
 )
 
 
 def build_start(out: Path) -> dict[str, Path]:
-    """The models that runs start from, by name: ``left`` imitates LeftFirst, ``expert`` then the expert."""
-    starts = {name: out / name for name in ("left", "expert")}
-    if not starts["left"].exists():
-        build_model(out / "random", words=WORDS, hidden=64, layers=2, seed=0)
-        model = out / "random"
+    """The models that runs start from, by name: ``left`` imitates LeftFirst, ``either`` EitherFirst, ``expert`` is
+    ``left`` that then imitates the expert."""
+    starts = {name: out / name for name in (*IMITATED_TABLES, "expert")}
+    for name, table in IMITATED_TABLES.items():
+        if starts[name].exists():
+            continue
+        model = out / f"random-{name}"
+        build_model(model, words=WORDS, hidden=64, layers=2, seed=0)
         for agents in IMITATED:
-            model = _imitate(model, out / f"left-{agents}", LEFT_FIRST, agents, "noisy_expert", 40)
-        model.rename(starts["left"])
+            model = _imitate(model, out / f"{name}-{agents}", table, agents, "noisy_expert", 40)
+        model.rename(starts[name])
     if not starts["expert"].exists():
         _imitate(starts["left"], out / "expert-5", ENV, 5, "expert", 80).rename(starts["expert"])
     return starts
@@ -232,10 +244,10 @@ def run_arm(arm: Arm, seed: int, starts: Mapping[str, Path], out: Path) -> dict[
 
 def planned() -> Iterator[tuple[str, int, Arm | None]]:
     """The lines of the log, by name and seed; None: of a model before RL."""
-    for name in ("left", "expert"):
+    for name in ("left", "expert", "either"):
         yield from ((f"start_{name}", seed, None) for seed in range(3))
     for arm in ARMS:
-        yield from ((arm.name, seed, arm) for seed in range(arm.seeds))
+        yield from ((arm.name, arm.first_seed + i, arm) for i in range(arm.seeds))
 
 
 def read_rows(log: Path) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 * :class:`LeftFirst` has a scripted player that knows the words and the rules but does not coordinate: everyone
   takes the left fork first. Where all are hungry from the start, everyone then holds one fork after the first round.
+* :class:`EitherFirst` has one that takes a random fork first. It does not coordinate either, but it tries both orders.
 * :class:`FourTerms` pays for safety, efficiency and fairness, and not for meals. A team that never takes a fork gets
   all of it. arXiv 2606.07845 reports this property of its own reward of four terms, whose equation
   we could not read: this one is ours.
@@ -9,6 +10,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -39,6 +41,19 @@ class LeftFirst(Philosophers):
         if not is_hungry(state.task[number], state.world, number, state.round):
             return WAIT
         return RIGHT if state.world.holds(number)[0] else LEFT
+
+
+class EitherFirst(Philosophers):
+    """The same table; its expert takes a random fork first, then the other one."""
+
+    def choose(self, member: str) -> str:
+        state, number = self.episode, self.members.index(member)
+        if not is_hungry(state.task[number], state.world, number, state.round):
+            return WAIT
+        left, right = state.world.holds(number)
+        if left or right:
+            return RIGHT if left else LEFT
+        return random.Random(f"{state.task} {state.round} {member}").choice([LEFT, RIGHT])
 
 
 @dataclass(frozen=True, slots=True)

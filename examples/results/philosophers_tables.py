@@ -25,6 +25,12 @@ NAMES = {
     "separate_5": "MAGRPO, a model for each agent",
     "start_expert": "before RL: then imitates the expert",
     "expert_5": "MAGRPO after it",
+    "start_either": "before RL: imitates EitherFirst",
+    "bounded_5": "MAGRPO, a model for each agent, 250 iterations",
+    "bounded_shared_5": "the same, shared weights",
+    "bounded_four_terms_5": "the same, a model for each agent, our reward of four terms",
+    "bounded_left_5": "the same, reward of the environment, from LeftFirst",
+    "unbounded_5": "the same, from EitherFirst, updates not bounded",
 }
 TITLES = {
     "deadlock": "dinners that end in a deadlock",
@@ -132,6 +138,7 @@ def figure(logs: Path, path: Path) -> None:
             ("before RL", "start_left", BEFORE, -0.2, "o"),
             ("MAGRPO, shared weights", "magrpo_{}", AFTER, -0.05, "o"),
             ("MAGRPO, a model for each agent", "separate_{}", AFTER, 0.1, "^"),
+            ("the same, from EitherFirst", "bounded_{}", AFTER, 0.4, "D"),
             ("AT-GRPO", "at_grpo_{}", OTHER, 0.2, "s"),
             ("IPPO", "ippo_{}", OTHER, 0.3, "x"),
         ):

@@ -42,6 +42,19 @@ def test_all_who_take_the_left_fork_first_deadlock_in_the_first_round(count):
     assert set(info["meals"].values()) == {0}
 
 
+def test_who_takes_a_random_fork_first_takes_both_in_some_dinners_and_the_same_in_each_copy():
+    """First forks over 30 dinners: 150 fair draws, so both within 75 +- 30. A fork of the state chooses alike."""
+    first = []
+    for seed in range(30):
+        env = table("EitherFirst", 5)
+        env.reset(seed=seed)
+        first += [env.unwrapped.expert(agent) for agent in env.possible_agents]
+        copy = env.unwrapped.fork()
+        assert [copy.expert(agent) for agent in env.possible_agents] == first[-5:]
+    assert set(first) == {"left", "right"}
+    assert 45 < first.count("left") < 105
+
+
 def test_a_team_that_never_acts_gets_all_of_the_four_terms_and_a_deadlock_less():
     """In a deadlock of the first round: safety 0, efficiency 0 of 5 attempts, fairness 1, a third of each."""
     assert play(table("FourTerms", 5), lambda env, agent: "wait") == pytest.approx(1.0)
@@ -62,7 +75,7 @@ def test_one_meal_and_a_wasted_attempt():
     assert play(table("FourTerms", 5), choose) == pytest.approx((1 + 2 / 3 + 0) / 3)
 
 
-@pytest.mark.parametrize("cls", ["LeftFirst", "FourTerms"])
+@pytest.mark.parametrize("cls", ["LeftFirst", "EitherFirst", "FourTerms"])
 def test_the_tables_are_environments(cls):
     import crowd_tables
 

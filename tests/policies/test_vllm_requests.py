@@ -76,7 +76,7 @@ def test_settings_by_name():
         ("vlm", {}, UnknownNameError, "Did you mean 'vllm'"),
         ("transformers", {"sleep": True}, UnknownNameError, "option of sampler .transformers"),
         ("vllm", {"slep": True}, UnknownNameError, "Did you mean 'sleep'"),
-        ("vllm", {"gpu_memory_utilization": 1.5}, ConfigError, "a share"),
+        ("vllm", {"gpu_memory_utilization": 1.5}, ConfigError, r"in \(0, 1\]"),
         ("vllm", {"max_model_len": 1}, ConfigError, "at least 2"),
         ("vllm", {"engine_args": {"logprobs_mode": "raw_logprobs"}}, ConfigError, "set already"),
         ("vllm", {"engine_args": {"dtype": "float16"}}, ConfigError, "set already"),

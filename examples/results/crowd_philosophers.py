@@ -96,7 +96,6 @@ ARMS = (
     Arm(name="bounded_5", seeds=5, learner_args=BOUNDED, **_APART),
     Arm(name="bounded_shared_5", seeds=3, learner_args=BOUNDED, **_EITHER),
     Arm(name="bounded_four_terms_5", seeds=3, learner_args=BOUNDED, env=FOUR_TERMS, **_APART),
-    Arm(name="bounded_left_5", seeds=3, learner_args=BOUNDED, **{**_APART, "start": "left"}),
 )
 
 

@@ -29,7 +29,6 @@ NAMES = {
     "bounded_5": "MAGRPO, a model for each agent, 250 iterations",
     "bounded_shared_5": "the same, shared weights",
     "bounded_four_terms_5": "the same, a model for each agent, our reward of four terms",
-    "bounded_left_5": "the same, reward of the environment, from LeftFirst",
     "unbounded_5": "the same, from EitherFirst, updates not bounded",
 }
 TITLES = {

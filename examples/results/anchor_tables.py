@@ -8,8 +8,8 @@ from pathlib import Path
 from statistics import fmean
 
 import numpy as np
-from anchors import ARMS, LAST_STEPS, LOG, RATE, RATES, UPDATES, plain_arms, read_rows
-from logs import Row
+from anchors import ARMS, LAST_STEPS, LOG, RATE, RATES, UPDATES, plain_arms
+from logs import Row, read_rows
 from matplotlib.figure import Figure
 from readings import markdown
 
@@ -50,7 +50,7 @@ COLOURS = {
 
 
 def read(logs: Path) -> list[Row]:
-    return list(read_rows(logs / LOG.name))
+    return read_rows(logs / LOG.name)
 
 
 def tables(logs: Path) -> dict[str, str]:

@@ -1,9 +1,9 @@
 """The three trainers that :mod:`anchors` compares, on the same tasks in the same order.
 
 Each function trains in this process, gives a point of the learning curve after every optimiser step and
-saves the weights of each agent. A peer runs as it comes, except for the settings that :data:`TASK` and the
-sampling distribution fix for all, and for the switches that are named: each replaces one rule of the peer
-by ours.
+saves the weights of each agent. A peer runs as it comes, except for the settings that :class:`Task` and the
+sampling distribution fix for all, and for the switches of :mod:`anchors`: each replaces one rule of the
+peer by ours.
 
 A ``tape`` replaces sampling: it holds the completions of each task and agent, so that two trainers can be
 compared on equal tokens (:mod:`anchor_updates`).
@@ -34,19 +34,6 @@ from llmzoo.records import Batch
 ENV = "coop_functions_v0"
 Tape = Mapping[tuple[int, str], Sequence[Sequence[int]]]  # (seed, agent) -> ids of K completions
 
-COMLRL_SWITCHES = {
-    "mask": "padding out of the loss, the last token in it",
-    "std": "no division by the group's standard deviation",
-    "clip": "gradient norm clipped to 1",
-    "adam": "beta2 0.99 in place of 0.999, no weight decay in place of 0.01",
-}
-TRL_SWITCHES = {
-    "loss": "mean over each completion in place of all tokens",
-    "std": "biased standard deviation + 1e-6 in place of unbiased + 1e-4",
-    "schedule": "constant learning rate in place of a linear decay to 0",
-    "adam": "beta2 0.99 in place of 0.999",
-}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
@@ -67,9 +54,13 @@ class Task:
         source = "generator" if self.model == TINY else "generator_easy"
         return {"source": source, "num_agents": self.agents}
 
+    def iteration_seeds(self, step: int) -> IterationSeeds:
+        """The seeds of iteration ``step`` of ``llmzoo.fit``."""
+        return iteration_seeds(self.seed, step, models=self.agents, envs=self.prompts)
+
     def seeds(self, step: int) -> tuple[int, ...]:
-        """The seeds of the tasks that iteration ``step`` of ``llmzoo.fit`` plays."""
-        return iteration_seeds(self.seed, step, models=self.agents, envs=self.prompts).seeds
+        """Those of the tasks that the iteration plays."""
+        return self.iteration_seeds(step).seeds
 
     def all_seeds(self) -> list[int]:
         return [seed for step in range(self.steps) for seed in self.seeds(step)]
@@ -82,10 +73,13 @@ class Task:
             policy.model.double()
         return policy
 
-    def bridge(self, policy: TransformersPolicy) -> Bridge:
-        """The environment, in the prompt style of the model."""
+    def styled_args(self, policy: TransformersPolicy) -> dict[str, Any]:
+        """The arguments of the environment, with the prompt style of the model."""
         style = {"prompt": policy.prompt_style} if policy.prompt_style else {}
-        return bridge(ENV, **self.env_args, **style)
+        return {**self.env_args, **style}
+
+    def bridge(self, policy: TransformersPolicy) -> Bridge:
+        return bridge(ENV, **self.styled_args(policy))
 
 
 @dataclass(slots=True)
@@ -146,21 +140,16 @@ def train_ours(
     first = task.load(exact=exact)
     names = task.bridge(first).agents
     policies = {name: task.load(exact=exact) for name in names}
-    style = {"prompt": first.prompt_style} if first.prompt_style else {}
+    env_args = task.styled_args(first)
     cls = learner_class("magrpo" if task.agents > 1 else "grpo")
     args = {"group_size": task.k, "learning_rate": task.rate, **learner_args}
     engine = LocalEngine(cls(cls.Config(**args)), policies, policies, total_steps=task.steps)
-
-    def seeds_for(step: int) -> IterationSeeds:
-        return iteration_seeds(task.seed, step, models=task.agents, envs=task.prompts)
 
     curve = Curve()
     curve.start()
     for step in range(task.steps):
         last = step + 1 == task.steps
-        found = engine.iterate(
-            lambda: make(ENV, **task.env_args, **style), seeds_for, step, last=last
-        )
+        found = engine.iterate(lambda: make(ENV, **env_args), task.iteration_seeds, step, last=last)
         curve.tokens = found.tokens
         curve.returns = [value for group in found.batch.groups for value in group.returns]
         curve.end_step()

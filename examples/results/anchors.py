@@ -25,7 +25,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from logs import Row
+from logs import Row, read_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 LOG = ROOT / "docs" / "results" / "logs" / "anchors.jsonl"
@@ -45,7 +45,7 @@ class Arm:
 
     trainer: str  # ours, comlrl, trl
     agents: int
-    switches: tuple[str, ...] = ()  # of a peer, see anchor_trainers
+    switches: tuple[str, ...] = ()  # of a peer
     learner_args: Mapping[str, Any] = field(default_factory=dict)  # of ours
     rates: tuple[float, ...] = (RATE,)
     seeds: tuple[int, ...] = SEEDS
@@ -65,8 +65,19 @@ ARMS = {
     "ours_token_mean": Arm(trainer="ours", agents=1, learner_args={"reduction": "token_mean"}),
     "ours_linear": Arm(trainer="ours", agents=1, learner_args={"schedule": "linear"}),
 }
-ALL_OF_COMLRL = ("mask", "std", "clip", "adam")
-ALL_OF_TRL = ("loss", "std", "schedule", "adam")
+# rules of a peer that can be replaced by ours
+COMLRL_SWITCHES = {
+    "mask": "padding out of the loss, the last token in it",
+    "std": "no division by the group's standard deviation",
+    "clip": "gradient norm clipped to 1",
+    "adam": "beta2 0.99 in place of 0.999, no weight decay in place of 0.01",
+}
+TRL_SWITCHES = {
+    "loss": "mean over each completion in place of all tokens",
+    "std": "biased standard deviation + 1e-6 in place of unbiased + 1e-4",
+    "schedule": "constant learning rate in place of a linear decay to 0",
+    "adam": "beta2 0.99 in place of 0.999",
+}
 # a peer, its switches and our options, from what comes to what is equal
 UPDATES: Sequence[tuple[str, tuple[str, ...], Mapping[str, Any]]] = (
     ("comlrl", (), {}),
@@ -75,14 +86,14 @@ UPDATES: Sequence[tuple[str, tuple[str, ...], Mapping[str, Any]]] = (
     ("comlrl", ("clip",), {}),
     ("comlrl", ("adam",), {}),
     ("comlrl", ("mask", "std"), {}),
-    ("comlrl", ALL_OF_COMLRL, {}),
+    ("comlrl", tuple(COMLRL_SWITCHES), {}),
     ("comlrl", ("mask", "adam"), {"normalize": True, "max_grad_norm": UNLIMITED}),
     ("trl", (), {}),
     ("trl", ("loss",), {}),
     ("trl", ("std",), {}),
     ("trl", ("schedule",), {}),
     ("trl", ("adam",), {}),
-    ("trl", ALL_OF_TRL, {}),
+    ("trl", tuple(TRL_SWITCHES), {}),
     ("trl", ("std", "adam"), AS_TRL),
 )
 
@@ -185,10 +196,6 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             found[package] = "source"
     return found
-
-
-def read_rows(log: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from logs import read_rows
 from words import build_model
 
 LOG = Path(__file__).resolve().parents[2] / "docs" / "results" / "logs" / "crowd_philosophers.jsonl"
@@ -247,10 +248,6 @@ def planned() -> Iterator[tuple[str, int, Arm | None]]:
         yield from ((f"start_{name}", seed, None) for seed in range(3))
     for arm in ARMS:
         yield from ((arm.name, arm.first_seed + i, arm) for i in range(arm.seeds))
-
-
-def read_rows(log: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -40,19 +40,20 @@ class LeftFirst(Philosophers):
         state, number = self.episode, self.members.index(member)
         if not is_hungry(state.task[number], state.world, number, state.round):
             return WAIT
-        return RIGHT if state.world.holds(number)[0] else LEFT
-
-
-class EitherFirst(Philosophers):
-    """The same table; its expert takes a random fork first, then the other one."""
-
-    def choose(self, member: str) -> str:
-        state, number = self.episode, self.members.index(member)
-        if not is_hungry(state.task[number], state.world, number, state.round):
-            return WAIT
         left, right = state.world.holds(number)
         if left or right:
             return RIGHT if left else LEFT
+        return self.first_fork(member)
+
+    def first_fork(self, member: str) -> str:
+        return LEFT
+
+
+class EitherFirst(LeftFirst):
+    """The same table; its expert takes a random fork first, then the other one."""
+
+    def first_fork(self, member: str) -> str:
+        state = self.episode
         return random.Random(f"{state.task} {state.round} {member}").choice([LEFT, RIGHT])
 
 

@@ -18,6 +18,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from logs import read_rows
+
 import llmzoo
 from llmzoo.rollout import joint_tree, run_rollouts
 
@@ -122,11 +124,7 @@ def main() -> None:
     parser.add_argument("--temperature", type=float, default=0.7)
     args = parser.parse_args()
 
-    known = (
-        [json.loads(line) for line in args.log.read_text().splitlines()]
-        if args.log.exists()
-        else []
-    )
+    known = read_rows(args.log)
     if args.table:
         print(table(known))
         return

@@ -1,4 +1,4 @@
-"""The logs of studies: one line of JSON a run, compressed."""
+"""The logs of studies: one line of JSON a run. Those of study.py are compressed."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ def write_log(path: Path, rows: Sequence[Row]) -> None:
 def read_log(path: Path) -> list[Row]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
+
+
+def read_rows(log: Path) -> list[Row]:
+    """The lines of a log that a script appends to; none if there is no log yet."""
+    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
 
 def row_name(row: Row) -> str:

@@ -7,8 +7,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from crowd_philosophers import LOG, TEMPERATURES, read_rows
-from logs import Row
+from crowd_philosophers import LOG, TEMPERATURES
+from logs import Row, read_rows
 from matplotlib.figure import Figure
 from readings import markdown
 
@@ -37,7 +37,7 @@ TITLES = {
 }
 
 
-def read(logs: Path) -> list[dict[str, Any]]:
+def read(logs: Path) -> list[Row]:
     return read_rows(logs / LOG.name)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import study
 from answers import GAMES, SIGNALS, Arm, runs_of
-from logs import Row
+from logs import Row, read_rows
 from readings import markdown
 
 LOG = Path(__file__).resolve().parents[2] / "docs" / "results" / "logs" / "sharpening_control.jsonl"
@@ -103,7 +103,7 @@ def _is(row: Row, form: Mapping[str, Any], temperature: float, seed: int) -> boo
 
 def table(logs: Path) -> str:
     """A row an arm: the start at each temperature, and the trained runs at temperature 1."""
-    known = [json.loads(line) for line in (logs / LOG.name).read_text().splitlines()]
+    known = read_rows(logs / LOG.name)
     lines = []
     for arm in ARMS:
         form = form_of(arm)
@@ -129,9 +129,7 @@ def main() -> None:
     parser.add_argument("--log", type=Path, default=LOG)
     parser.add_argument("--models", type=Path, default=Path("runs/results/models"))
     args = parser.parse_args()
-    known = []
-    if args.log.exists():
-        known = [json.loads(line) for line in args.log.read_text().splitlines()]
+    known = read_rows(args.log)
     for form in filter(None, map(form_of, ARMS)):
         for row in played(form, args.models, known):
             known.append(row)

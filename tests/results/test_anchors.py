@@ -59,12 +59,12 @@ def test_ours_is_what_fit_trains(agents, tmp_path):
 def test_trl_with_all_switches_takes_our_step(monkeypatch, tmp_path):
     """In float64, on the same completions; by default it does not."""
     import anchor_updates
-    from anchors import ALL_OF_TRL
+    from anchors import TRL_SWITCHES
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(anchor_updates, "STEPS", 2)
     monkeypatch.setattr(anchor_updates, "PROMPTS", 2)
-    same = anchor_updates.measure("trl", ALL_OF_TRL, {})
+    same = anchor_updates.measure("trl", tuple(TRL_SWITCHES), {})
     assert 1 - same["cosine"] < 1e-9
     assert same["ratio"] == pytest.approx(1, abs=1e-5)
     assert same["weights"] < 1e-3  # advantages are float32
@@ -154,7 +154,8 @@ def test_curves_are_over_all_tokens_so_far():
 
 
 def test_the_log_holds_every_run_once_with_its_budget():
-    from anchors import ARMS, LOG, TEST_TASKS, read_rows, run_names
+    from anchors import ARMS, LOG, TEST_TASKS, run_names
+    from logs import read_rows
 
     rows = read_rows(LOG)
     names = [row["name"] for row in rows]

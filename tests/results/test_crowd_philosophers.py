@@ -118,7 +118,8 @@ def test_a_table_counts_the_dinners_and_the_meals():
 
 
 def test_the_log_has_runs_that_are_planned_and_none_twice():
-    from crowd_philosophers import ARMS, LOG, planned, read_rows
+    from crowd_philosophers import ARMS, LOG, planned
+    from logs import read_rows
 
     rows = read_rows(LOG)
     names = [(row["arm"], row["seed"]) for row in rows]
